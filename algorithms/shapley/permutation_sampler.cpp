@@ -9,11 +9,19 @@
 
 namespace retable::shapley {
 
-PermutationSample EmptySample(std::size_t n, int d) {
+void CheckSample(std::size_t n, int d) {
   if (d < 1 || d > 65535) {
     throw std::invalid_argument("a permutation of " + std::to_string(d) +
                                 " players: between 1 and 65535 are possible");
   }
+  if (n > (std::size_t{1} << 40) / static_cast<std::size_t>(d)) {
+    throw std::invalid_argument(std::to_string(n) + " permutations of " + std::to_string(d) +
+                                " players: together at most 2^40 numbers are possible");
+  }
+}
+
+PermutationSample EmptySample(std::size_t n, int d) {
+  CheckSample(n, d);
   return {d, std::vector<std::int32_t>(n * static_cast<std::size_t>(d)), {}};
 }
 

@@ -50,7 +50,10 @@ class PermutationSampler {
   }
 };
 
-//! An empty sample of n orders. @throws std::invalid_argument for d < 1 or d > 65535.
+//! @throws std::invalid_argument for d < 1, d > 65535 or n d > 2^40.
+void CheckSample(std::size_t n, int d);
+
+//! An empty sample of n orders. @throws as CheckSample
 PermutationSample EmptySample(std::size_t n, int d);
 
 //! Writes the uniform order number `index` of `seed` (Fisher and Yates' shuffle on Philox words,

@@ -38,8 +38,9 @@ std::span<const MeasuredError> MeasuredErrors() {
 std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
                            std::int64_t evaluations, int background) {
   if (features < 1) throw std::invalid_argument("features: at least one");
-  if (evaluations < features + 1) {
-    throw std::invalid_argument("evaluations: at least " + std::to_string(features + 1) + " for " +
+  if (evaluations <= features) {
+    throw std::invalid_argument("evaluations: at least " +
+                                std::to_string(std::int64_t{features} + 1) + " for " +
                                 std::to_string(features) + " features, one order of them");
   }
   const double per_player = static_cast<double>(evaluations) / features;

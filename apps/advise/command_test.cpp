@@ -100,6 +100,9 @@ TEST(AdviseCommand, NamesAMethodAndItsGrounds) {
   EXPECT_EQ(Advised({"--features", "20"}).status, 1);
   EXPECT_EQ(Advised({"--features", "20", "--evaluations", "20"}).status, 1);
   EXPECT_EQ(Advised({"--features", "0", "--evaluations", "20"}).status, 1);
+  const auto most = Advised({"--features", "2147483647", "--evaluations", "5"});
+  EXPECT_EQ(most.status, 1);
+  EXPECT_NE(most.err.find("at least 2147483648"), std::string::npos) << most.err;
   EXPECT_NE(Advised({"--features", "4000", "--evaluations", "20000"}).out.find("outside"),
             std::string::npos);
 }

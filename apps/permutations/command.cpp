@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <memory>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
 
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
@@ -108,6 +109,22 @@ std::int64_t BlockOf(const std::string& method, int d) {
   return method == "MC-antithetic" || method == "Foldover-descent" ? 2 : 1;
 }
 
+// Of n^2 / 2 kernels of so many words each, and a table by discordant pairs: seconds and a gigabyte
+// at most.
+std::string DiscrepancyText(const PermutationSample& sample, const Arguments& a) {
+  const auto kind = shapley::KernelByName(a.kernel);
+  const bool mallows = kind == shapley::KernelKind::kMallows;
+  const double n = static_cast<double>(a.n), d = a.d, pairs = d * (d - 1) / 2;
+  const double words = kind == shapley::KernelKind::kSpearman ? d : pairs / 64 + 1;
+  if (n * n * words > 0x1p34 || n * words > 0x1p27 || (mallows && pairs > 0x1p25)) {
+    return "discrepancy not computed: too many permutations or players";
+  }
+  std::ostringstream text;
+  text << "discrepancy " << shapley::Discrepancy(sample, {kind, a.lambda, a.d}) << " (" << a.kernel
+       << " kernel" << (mallows ? ", lambda " + std::to_string(a.lambda) : "") << ")";
+  return text.str();
+}
+
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   if (a.n < 1) throw std::invalid_argument("--n: at least one permutation");
   if (const auto block = BlockOf(a.method, a.d); a.n % block != 0) {
@@ -118,15 +135,13 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   std::unique_ptr<OutputFile> file;
   if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);
   const PermutationSample sample = sampler->sample(static_cast<std::size_t>(a.n), a.d, a.seed);
-  const shapley::PermutationKernel kernel(shapley::KernelByName(a.kernel), a.lambda, a.d);
+  const std::string discrepancy = DiscrepancyText(sample, a);
   Write(sample, file ? *file : out);
   if (file) file->Commit();
   (a.out.empty() ? err : out) << a.n << " permutations of " << a.d << " by " << a.method
-                              << (sample.weights.empty() ? ", equal weights" : ", weighted")
-                              << "; discrepancy " << shapley::Discrepancy(sample, kernel) << " ("
-                              << a.kernel << " kernel" << (a.kernel == "Mallows" ? ", lambda " : "")
-                              << (a.kernel == "Mallows" ? std::to_string(a.lambda) : "") << ")"
-                              << (a.out.empty() ? "" : ", written to " + a.out) << "\n";
+                              << (sample.weights.empty() ? ", equal weights" : ", weighted") << "; "
+                              << discrepancy << (a.out.empty() ? "" : ", written to " + a.out)
+                              << "\n";
   return 0;
 }
 

@@ -89,11 +89,21 @@ TEST(PermutationsCommand, OptionsReachTheSampler) {
   EXPECT_EQ(Call({"--d", "9", "--n", "2", "--method", "MC", "--option", "x=1"}).status, 2);
 }
 
+// A table of its kernel would take 34 GB.
+TEST(PermutationsCommand, ADiscrepancyThatWouldTakeTooLongIsLeftOut) {
+  const auto result = Call({"--d", "65535", "--n", "1", "--method", "MC"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("discrepancy not computed"), std::string::npos) << result.err;
+}
+
 TEST(PermutationsCommand, BadInputIsNamed) {
   EXPECT_EQ(Call({}).status, 1);
   EXPECT_EQ(Call({"--d", "3"}).status, 1);
   EXPECT_EQ(Call({"--d", "0", "--n", "3"}).status, 1);
   EXPECT_EQ(Call({"--d", "3", "--n", "0"}).status, 2);
+  const auto huge = Call({"--d", "4", "--n", "4611686018427387904", "--method", "MC"});
+  EXPECT_EQ(huge.status, 2);
+  EXPECT_NE(huge.err.find("2^40"), std::string::npos) << huge.err;
   const auto unknown = Call({"--d", "3", "--n", "3", "--method", "Magic"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_NE(unknown.err.find("Orthogonal"), std::string::npos);

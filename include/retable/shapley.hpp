@@ -46,7 +46,8 @@ std::vector<MethodSummary> PermutationMethods();
 std::vector<MethodSummary> EstimatorMethods();
 
 //! n orders by the method.
-//! @throws std::invalid_argument for an unknown method or option, or players outside of 1 .. 65535
+//! @throws std::invalid_argument for an unknown method or option, players outside of 1 .. 65535, or
+//! more than 2^40 numbers
 PermutationSet SamplePermutations(int players, std::size_t n, const std::string& method,
                                   std::uint64_t seed, const MethodOptions& options = {});
 

@@ -10,6 +10,8 @@ from ._shuffle import _count, _seed
 
 __all__ = ["permutations", "estimate", "exact", "Estimate", "samplers", "estimators"]
 
+_NUMBERS = 1 << 24  # in the rows of one call of the function, unless one coalition has more
+
 
 def _methods(rows):
     return {name: f"{summary} ({citation})" for name, summary, citation in rows}
@@ -81,14 +83,19 @@ class Estimate:
 def _game(f, background, x):
     """The mean of f over the background, the coalition's features set to x."""
 
-    def values(masks):
-        masks = masks.astype(bool)
+    def part(masks):
         rows = numpy.where(masks[:, None, :], x, background).reshape(-1, len(x))
         found = numpy.asarray(f(rows), numpy.float64)
         if found.shape not in ((len(rows),), (len(rows), 1)):
             raise ValueError(f"f gave an array of shape {found.shape} for {len(rows)} rows: one number a "
                              "row is needed")
-        return numpy.ascontiguousarray(found.reshape(len(masks), -1).mean(1))
+        return found.reshape(len(masks), -1).mean(1)
+
+    def values(masks):
+        masks = masks.astype(bool)
+        step = max(1, _NUMBERS // background.size)
+        return numpy.concatenate([part(masks[first:first + step])
+                                 for first in range(0, max(1, len(masks)), step)])
 
     return values
 
@@ -109,7 +116,8 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
     Parameters
     ----------
     f : callable
-        Takes rows (m, features), float64, gives m numbers. Called with many rows at a time.
+        Takes rows (m, features), float64, gives m numbers. Called with many rows at a time, of at most 2^24
+        numbers (or those of one coalition).
     background : array_like of shape (rows, features)
         What stands for absent features.
     x : array_like of shape (features,)

@@ -62,8 +62,23 @@ def test_functions_are_called_in_batches():
     assert len(calls) <= 6
 
 
+def test_a_call_has_so_many_numbers_at_most():
+    calls = []
+
+    def counted(rows):
+        calls.append(rows.size)
+        return rows[:, 0] + rows[:, 1] * rows[:, 2]
+
+    background = numpy.random.default_rng(1).normal(size=(100, 14))
+    values = shapley.exact(counted, background, numpy.arange(14.0))
+    assert max(calls) <= 2**24 and sum(calls) == 2**14 * 100 * 14
+    assert values[0] == pytest.approx(-background[:, 0].mean())
+    assert numpy.abs(values[3:]).max() < 1e-9
+
+
 def test_wrong_arguments():
     for call in (lambda: shapley.permutations(0, 5), lambda: shapley.permutations(5, -1),
+                 lambda: shapley.permutations(4, 2**62, "MC"),
                  lambda: shapley.permutations(5, 5, "none"),
                  lambda: shapley.permutations(5, 5, nothing=3),
                  lambda: shapley.estimate(model, BACKGROUND, X[:4]),

@@ -55,6 +55,9 @@ TEST(Samplers, RowsArePermutationsAndRepeatWithTheSeed) {
     EXPECT_NE(sampler->sample(8, 20, 1).orders, sampler->sample(8, 20, 2).orders) << name;
     EXPECT_EQ(sampler->sample(0, 5, 1).count(), 0u) << name;
     EXPECT_THROW(sampler->sample(3, 0, 1), std::invalid_argument) << name;
+    for (const std::size_t n : {(std::size_t{1} << 38) + 1, (std::size_t{1} << 62) + 2}) {
+      EXPECT_THROW(sampler->sample(n, 4, 1), std::invalid_argument) << name;
+    }
   }
 }
 

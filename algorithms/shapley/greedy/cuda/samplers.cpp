@@ -17,6 +17,7 @@ class DeviceSampler final : public PermutationSampler {
       : options_(options), quadrature_(quadrature) {}
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
+    CheckSample(n, d);
     PermutationSample sample = EmptySample(0, d);
     if (n == 0) return sample;
     const PermutationKernel kernel(options_.kernel, options_.lambda, d);

@@ -22,6 +22,7 @@ class PointSampler final : public PermutationSampler {
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     if (n == 0 || d < 3) return host_->sample(n, d, seed);  // nothing to compute
+    CheckSample(n, d);
     PermutationSample sample = EmptySample(0, d);
     const auto players = static_cast<std::size_t>(d);
     const std::lock_guard lock(mutex_);
