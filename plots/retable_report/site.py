@@ -20,13 +20,14 @@ def weight(artifact, run):
 
 
 def merged(folder, root):
-    """One Report of all recorded runs: each artifact from the run that has most of it, the others beside it."""
+    """One Report of the recorded runs, without the quick ones where there are others: each artifact from the run that has most of it, the others beside it."""
     runs = []
     for machine in sorted(os.listdir(folder)):
         if os.path.isdir(os.path.join(folder, machine)) and not machine.startswith("."):
             run = read_report(os.path.join(folder, machine), with_cells=False)
             run.machine = machine
             runs.append((machine, run))
+    runs = [pair for pair in runs if pair[1].run.get("profile") != "quick"] or runs  # the sizes of a quick run are not the works'
     whole = Report(root, run={"banner": [BANNER], "command": "make reproduce"}, recorded=runs, fill=True)
     model.stamp_recorded(whole)
     for name in dict.fromkeys(name for _, run in runs for name in run.artifacts):
