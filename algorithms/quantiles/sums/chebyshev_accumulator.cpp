@@ -113,8 +113,9 @@ RETABLE_FOR_TARGET(Avx512, RETABLE_AVX512, 8)
 using Double8 = Eight<8>::Vector;
 
 //! One step of MapChebyshevSums with entries 0..7 and 8..15 of V_{k-1} and V_k in vectors.
-RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high, Double8 low,
-                                       Double8 high, double alpha, double twice_beta) {
+RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high,
+                                       const Double8& low, const Double8& high, double alpha,
+                                       double twice_beta) {
   const Double8 up_low = __builtin_shufflevector(low, high, 1, 2, 3, 4, 5, 6, 7, 8);
   const Double8 up_high = __builtin_shufflevector(high, Double8{}, 1, 2, 3, 4, 5, 6, 7, 8);
   const Double8 down_low = __builtin_shufflevector(low, high, 1, 0, 1, 2, 3, 4, 5, 6);
