@@ -237,22 +237,20 @@ Texts ArrayBytes(const Results& values, bool doubles) {
     append(values.data(), values.size());
     return bytes;
   }
-  std::vector<float> floats(values.begin(), values.end());
-  for (std::size_t i = 0; i < floats.size(); ++i) {
-    if (std::isfinite(floats[i])) continue;
-    throw std::invalid_argument(
-        fmt::format("the value {} is beyond 32 bits; use --precision double", values[i]));
-  }
+  const std::vector<float> floats(values.begin(), values.end());
   append(floats.data(), floats.size());
   return bytes;
 }
 
-void RequireFinite(const Results& values, bool doubles) {
-  const auto at =
-      std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
+// @param floats whether they are written as floats: then as such
+void RequireFinite(const Results& values, bool doubles, bool floats) {
+  const auto at = std::find_if(values.begin(), values.end(), [&](double v) {
+    return !std::isfinite(floats ? static_cast<float>(v) : v);
+  });
   if (at == values.end()) return;
-  throw std::invalid_argument(doubles ? "a value is beyond 64 bits: scale the model's leaves"
-                                      : "a value is beyond 32 bits; use --precision double");
+  throw std::invalid_argument(fmt::format(
+      "the value {} is beyond {}", *at,
+      doubles ? "64 bits: scale the model's leaves" : "32 bits; use --precision double"));
 }
 
 void ValuesJob(const Arguments& a, Job& job) {
@@ -268,7 +266,7 @@ void ValuesJob(const Arguments& a, Job& job) {
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto phi = explainer->values(rows);
-    RequireFinite(phi, doubles);
+    RequireFinite(phi, doubles, array && !doubles);
     if (array) return ArrayBytes(phi, doubles);
     return Lines(rows.rows, threads, [&](std::size_t r, fmt::memory_buffer& to) {
       for (std::size_t g = 0; g < groups; ++g) {
@@ -297,7 +295,7 @@ void InteractionsJob(const Arguments& a, Job& job) {
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto matrices = explainer->interactions(rows);
-    RequireFinite(matrices, doubles);
+    RequireFinite(matrices, doubles, array && !doubles);
     if (array) return ArrayBytes(matrices, doubles);
     return Lines(rows.rows * groups, threads, [&](std::size_t m, fmt::memory_buffer& to) {
       const double* matrix = matrices.data() + m * side * side;
