@@ -31,7 +31,7 @@ struct Bounds {
 
 template <int W, class Real>
 RETABLE_ALWAYS_INLINE void FindBounds(const Real* x, std::size_t eights, Bounds& bounds) {
-  using V = Eight<W>;
+  using V = Doubles<W>;
   V low = kInfinity, high = -kInfinity, missing;
   for (std::size_t i = 0; i < eights; ++i) {
     const V v = V::Load(x + 8 * i);
@@ -53,7 +53,7 @@ template <int W, int L, class Real>
 RETABLE_ALWAYS_INLINE void SumTile(const Real* x, std::size_t eights, double min, double max,
                                    double centre, double scale, TileSums& out) {
   // The lanes of one vector after the other, whose sums then fit into registers.
-  using V = Eight<W, W>;
+  using V = Doubles<W, W>;
   for (int lane = 0; lane < 8; lane += W) {
     V sum[L + 1], at_min, at_max;
     for (std::size_t i = 0; i < eights; ++i) {
@@ -74,7 +74,7 @@ RETABLE_ALWAYS_INLINE void SumTile(const Real* x, std::size_t eights, double min
 template <int W, class Real>
 RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double power,
                                      double slack) {
-  using V = Eight<W>;
+  using V = Doubles<W>;
   V worst;
   for (std::size_t i = 0; i < eights; ++i) {
     V excess;
@@ -110,7 +110,7 @@ RETABLE_FOR_TARGET(Avx512, RETABLE_AVX512, 8)
    : simd == Simd::kAvx2 ? FUNCTION##Avx2 ORDER(__VA_ARGS__)   \
                          : FUNCTION##Plain ORDER(__VA_ARGS__))
 
-using Double8 = Eight<8>::Vector;
+using Double8 = Doubles<8>::Vector;
 
 //! One step of MapChebyshevSums with entries 0..7 and 8..15 of V_{k-1} and V_k in vectors.
 RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high,
@@ -126,8 +126,8 @@ RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high
 
 //! MapChebyshevSums with vectors: the same bits.
 RETABLE_AVX512 void MapVectors(double* sum, int order, double alpha, double beta) {
-  Double8 even_low = Eight<8>::Load(sum).part[0];
-  Double8 even_high = Eight<8>::Load(sum + 8).part[0];
+  Double8 even_low = Doubles<8>::Load(sum).part[0];
+  Double8 even_high = Doubles<8>::Load(sum + 8).part[0];
   Double8 odd_low{};
   Double8 odd_high{};
   StepVectors(odd_low, odd_high, even_low, even_high, 0.5 * alpha, beta);

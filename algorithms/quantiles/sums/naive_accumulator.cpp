@@ -27,7 +27,7 @@ struct Lanes {
 //! Adds 8 m values.
 template <int L, int W, class Real>
 RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lanes& lanes) {
-  using V = Eight<W>;
+  using V = Doubles<W>;
   V sum[L + 1];
   V low = V::Load(lanes.min);
   V high = V::Load(lanes.max);

@@ -20,7 +20,7 @@ struct VectorTypes;
 #define RETABLE_VECTOR_TYPES(W)                                  \
   template <>                                                    \
   struct VectorTypes<W> {                                        \
-    using Doubles = double __attribute__((vector_size(8 * W)));  \
+    using Reals = double __attribute__((vector_size(8 * W)));    \
     using Floats = float __attribute__((vector_size(4 * W)));    \
     using Longs = long long __attribute__((vector_size(8 * W))); \
   }
@@ -29,10 +29,11 @@ RETABLE_VECTOR_TYPES(4);
 RETABLE_VECTOR_TYPES(8);
 #undef RETABLE_VECTOR_TYPES
 
+//! N doubles in vectors of W.
 template <int W, int N = 8>
-struct Eight {
+struct Doubles {
   static constexpr int kParts = N / W;
-  using Vector = typename VectorTypes<W>::Doubles;
+  using Vector = typename VectorTypes<W>::Reals;
   using Longs = typename VectorTypes<W>::Longs;
 
   //! Of each lane, all bits or none.
@@ -42,20 +43,20 @@ struct Eight {
 
   Vector part[kParts];
 
-  RETABLE_ALWAYS_INLINE Eight(double x = 0) {  // NOLINT: a number is eight equal ones
+  RETABLE_ALWAYS_INLINE Doubles(double x = 0) {  // NOLINT: a number is eight equal ones
     RETABLE_UNROLL_ALL
     for (int p = 0; p < kParts; ++p) part[p] = Vector{} + x;
   }
 
   //! From any address.
-  RETABLE_ALWAYS_INLINE static Eight Load(const double* values) {
-    Eight x;
+  RETABLE_ALWAYS_INLINE static Doubles Load(const double* values) {
+    Doubles x;
     RETABLE_UNROLL_ALL
     for (int p = 0; p < kParts; ++p) std::memcpy(&x.part[p], values + p * W, sizeof x.part[p]);
     return x;
   }
-  RETABLE_ALWAYS_INLINE static Eight Load(const float* values) {
-    Eight x;
+  RETABLE_ALWAYS_INLINE static Doubles Load(const float* values) {
+    Doubles x;
     RETABLE_UNROLL_ALL
     for (int p = 0; p < kParts; ++p) {
       typename VectorTypes<W>::Floats v;
@@ -72,35 +73,36 @@ struct Eight {
 
   RETABLE_ALWAYS_INLINE double operator[](int lane) const { return part[lane / W][lane % W]; }
 
-#define RETABLE_EIGHT_OPERATOR(RESULT, OP)                                          \
-  friend RETABLE_ALWAYS_INLINE RESULT operator OP(const Eight& a, const Eight& b) { \
-    RESULT c;                                                                       \
-    RETABLE_UNROLL_ALL                                                              \
-    for (int p = 0; p < kParts; ++p) c.part[p] = a.part[p] OP b.part[p];            \
-    return c;                                                                       \
+#define RETABLE_EIGHT_OPERATOR(RESULT, OP)                                              \
+  friend RETABLE_ALWAYS_INLINE RESULT operator OP(const Doubles& a, const Doubles& b) { \
+    RESULT c;                                                                           \
+    RETABLE_UNROLL_ALL                                                                  \
+    for (int p = 0; p < kParts; ++p) c.part[p] = a.part[p] OP b.part[p];                \
+    return c;                                                                           \
   }
-  RETABLE_EIGHT_OPERATOR(Eight, +)
-  RETABLE_EIGHT_OPERATOR(Eight, -)
-  RETABLE_EIGHT_OPERATOR(Eight, *)
+  RETABLE_EIGHT_OPERATOR(Doubles, +)
+  RETABLE_EIGHT_OPERATOR(Doubles, -)
+  RETABLE_EIGHT_OPERATOR(Doubles, *)
   RETABLE_EIGHT_OPERATOR(Mask, <)
   RETABLE_EIGHT_OPERATOR(Mask, >)
   RETABLE_EIGHT_OPERATOR(Mask, ==)
 #undef RETABLE_EIGHT_OPERATOR
-  RETABLE_ALWAYS_INLINE Eight operator-() const {
-    Eight c;
+  RETABLE_ALWAYS_INLINE Doubles operator-() const {
+    Doubles c;
     RETABLE_UNROLL_ALL
     for (int p = 0; p < kParts; ++p) c.part[p] = -part[p];
     return c;
   }
-  RETABLE_ALWAYS_INLINE Eight& operator+=(const Eight& b) {
+  RETABLE_ALWAYS_INLINE Doubles& operator+=(const Doubles& b) {
     return *this = *this + b;
   }
-  RETABLE_ALWAYS_INLINE Eight& operator*=(const Eight& b) {
+  RETABLE_ALWAYS_INLINE Doubles& operator*=(const Doubles& b) {
     return *this = *this * b;
   }
 
-  friend RETABLE_ALWAYS_INLINE Eight Select(const Mask& which, const Eight& a, const Eight& b) {
-    Eight c;
+  friend RETABLE_ALWAYS_INLINE Doubles Select(const Mask& which, const Doubles& a,
+                                              const Doubles& b) {
+    Doubles c;
     RETABLE_UNROLL_ALL
     for (int p = 0; p < kParts; ++p) c.part[p] = which.part[p] ? a.part[p] : b.part[p];
     return c;

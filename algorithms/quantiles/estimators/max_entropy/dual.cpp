@@ -17,8 +17,8 @@ namespace {
 //! exp of eight values <= 0, to 2 units in the last place: 2^n e^r, |r| <= log(2) / 2, and e^r by
 //! its Taylor polynomial (remainder below 1e-17).
 template <int W>
-RETABLE_ALWAYS_INLINE Eight<W> ExpOfNonPositive(Eight<W> x) {
-  using V = Eight<W>;
+RETABLE_ALWAYS_INLINE Doubles<W> ExpOfNonPositive(Doubles<W> x) {
+  using V = Doubles<W>;
   const V least = -708.0;  // below this the result is less than 3e-308
   x = Select(x > least, x, least);
   // Adding 1.5 * 2^52 rounds to a whole number, and leaves it in the low bits.
@@ -55,7 +55,7 @@ RETABLE_ALWAYS_INLINE Eight<W> ExpOfNonPositive(Eight<W> x) {
 template <int W>
 class CoreTeam {
  public:
-  using Value = Eight<W>;
+  using Value = Doubles<W>;
   static constexpr int kWidth = 8;
   static constexpr int kLanes = 1;
   static constexpr int kItems = kMaxLatticePoints / kWidth;
