@@ -31,24 +31,30 @@ struct DateFields {
   int month = 1, day = 1, hour = 0, minute = 0, second = 0, milli = 0;
 };
 
-//! Reads an unsigned number of at most `width` digits.
-std::optional<int> Digits(std::string_view text, std::size_t& at, std::size_t width) {
+struct Number {
   int value = 0;
-  std::size_t count = 0;
-  while (count < width && at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]))) {
-    value = value * 10 + (text[at] - '0');
-    ++at;
-    ++count;
+  std::size_t digits = 0;
+};
+
+//! Reads an unsigned number of at most `width` digits.
+Number TakeNumber(std::string_view text, std::size_t& at, std::size_t width) {
+  Number number;
+  while (number.digits < width && at < text.size() &&
+         std::isdigit(static_cast<unsigned char>(text[at]))) {
+    number.value = number.value * 10 + (text[at++] - '0');
+    ++number.digits;
   }
-  if (count == 0) return {};
-  return value;
+  return number;
 }
 
-bool Store(DateFields& fields, char letter, std::size_t width, int value) {
+bool Store(DateFields& fields, char letter, std::size_t width, Number number) {
+  const int value = number.value;
   switch (letter) {
     case 'y':
-      // Two-digit years are of the century before 2070, as good a guess as Java's sliding window.
-      fields.year = width <= 2 ? value + (value < 70 ? 2000 : 1900) : value;
+      // Two digits under "yy" are of the century before 2070, as good a guess as Java's sliding
+      // window; other years are as they stand.
+      fields.year = value;
+      if (width <= 2 && number.digits == 2) fields.year += value < 70 ? 2000 : 1900;
       return true;
     case 'M':
       fields.month = value;
@@ -92,8 +98,8 @@ std::optional<double> ParseDate(std::string_view text, std::string_view format) 
       // A field next to another field is as wide as its pattern; else up to nine digits.
       const bool crowded =
           run < format.size() && std::isalpha(static_cast<unsigned char>(format[run]));
-      const auto value = Digits(text, at, crowded ? width : 9);
-      if (!value || !Store(fields, c, width, *value)) return {};
+      const Number number = TakeNumber(text, at, crowded ? width : 9);
+      if (number.digits == 0 || !Store(fields, c, width, number)) return {};
       f = run;
     } else {
       if (at >= text.size() || text[at] != c) return {};

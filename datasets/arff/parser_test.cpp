@@ -276,6 +276,11 @@ TEST(ArffDate, FormatsAndCalendar) {
   EXPECT_EQ(ParseDate("20000229", "yyyyMMdd"), 951782400.0);
   EXPECT_EQ(ParseDate("1/2/1970", "d/M/yyyy"), 31 * 86400.0);
   EXPECT_EQ(ParseDate("12.250", "ss.SSS"), 12.25);
+  for (const char* day : {"01/02/04", "01/02/2004"}) {
+    EXPECT_EQ(ParseDate(day, "dd/MM/yy"), 1075593600.0) << day;
+  }
+  EXPECT_EQ(ParseDate("99-1-2", "y-M-d"), 915235200.0);
+  EXPECT_EQ(ParseDate("3", "yy"), ParseDate("0003", "yyyy"));
   for (const char* bad : {"1970-13-01T00:00:00", "1970-00-01T00:00:00", "1900-02-29T00:00:00",
                           "1970-01-01", "1970-01-01T24:00:00", "1970-01-01T00:00:00Z", ""}) {
     EXPECT_FALSE(ParseDate(bad, kDefaultDateFormat).has_value()) << bad;
