@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "algorithms/common/philox.hpp"
@@ -306,6 +307,7 @@ GeneratorSpec ParseGenerator(const std::string& text) {
   }
   std::size_t position = 0;
   bool named = false;
+  std::set<std::string> given;
   while (!arguments.empty()) {
     const auto comma = arguments.find(',');
     const std::string argument = Trim(arguments.substr(0, comma));
@@ -327,6 +329,9 @@ GeneratorSpec ParseGenerator(const std::string& text) {
         Fail(text, "has no parameter \"" + name + "\"; takes " + Allowed(*kind));
       }
     }
+    if (!given.insert(parameter->name).second) {
+      Fail(text, "\"" + std::string(parameter->name) + "\" is given twice");
+    }
     const std::string number = equals == std::string::npos ? argument : argument.substr(equals + 1);
     Assign(spec, text, *parameter, ParseNumber(text, Trim(number)));
   }
@@ -346,6 +351,7 @@ void Generate(const GeneratorSpec& spec, std::uint64_t seed, std::uint64_t offse
 }
 
 Frame GenerateFrame(const GeneratorSpec& spec, std::uint64_t seed, std::int64_t rows) {
+  if (rows < 0) throw std::invalid_argument("rows must not be negative");
   Frame frame;
   if (spec.is_table()) {
     GeneratorSpec sized = spec;
@@ -353,7 +359,6 @@ Frame GenerateFrame(const GeneratorSpec& spec, std::uint64_t seed, std::int64_t 
     frame = spec.kind == "make_regression" ? MakeRegression(sized.values, seed)
                                            : MakeClassification(sized.values, seed);
   } else {
-    if (rows < 0) throw std::invalid_argument("rows must not be negative");
     FrameBuilder builder({{"x", ColumnKind::kNumeric, {}}}, {ColumnRole::kFeature});
     std::vector<double> values(4096);
     for (std::int64_t done = 0; done < rows;) {

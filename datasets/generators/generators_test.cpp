@@ -165,7 +165,8 @@ TEST(Generators, DefinitionsAreCheckedAndCanonical) {
   for (const char* bad :
        {"normal(", "normal(1,2,3)", "normal(a)", "normal(sd=-1)", "normal(1,)", "normal(x=1)",
         "uniform(2,1)", "discrete(2.5)", "discrete(0)", "gamma(0)", "nothing(1)", "normal(nan)",
-        "normal(sd=1,2)", "make_classification(n_informative=19,n_redundant=2)",
+        "normal(sd=1,2)", "normal(1,mean=1)", "normal(sd=1,sd=1)",
+        "make_classification(n_informative=19,n_redundant=2)",
         "make_classification(n_classes=5,n_informative=2)"}) {
     EXPECT_THROW(ParseGenerator(bad), std::invalid_argument) << bad;
   }

@@ -281,7 +281,7 @@ Member Catalog::ResolveOrFallback(const std::string& name, const FetchOptions& o
 Frame Catalog::Load(const Member& member, const LoadOptions& options) const {
   if (member.synthetic) {
     const GeneratorSpec spec = ParseGenerator(member.name);
-    const std::int64_t rows = options.rows > 0 || spec.is_table() ? options.rows : 1000;
+    const std::int64_t rows = options.rows != 0 || spec.is_table() ? options.rows : 1000;
     return GenerateFrame(spec, options.seed, rows);
   }
   if (member.origin == "embedded") return LoadEmbedded(member.name);

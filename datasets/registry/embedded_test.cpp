@@ -180,6 +180,10 @@ TEST(Catalog, ResolvesWhatNeedsNoNetwork) {
   options.rows = 50;
   options.seed = 3;
   EXPECT_EQ(catalog.Load(normal, options).rows, 50);
+  options.rows = -50;
+  EXPECT_THROW(catalog.Load(normal, options), std::invalid_argument);
+  EXPECT_THROW(catalog.Load(catalog.Resolve("make_regression", none).front(), options),
+               std::invalid_argument);
   EXPECT_EQ(catalog.Load("make_regression").rows, 1000);
   EXPECT_EQ(catalog.Resolve("make_regression", none).front().name,
             "synthetic make_regression(n_samples=1000,noise=0.1)");
