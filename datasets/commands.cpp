@@ -151,6 +151,7 @@ std::vector<ListRow> ListRows(const Cache& cache) {
 }
 
 int List(const Arguments& arguments, std::ostream& out) {
+  if (!arguments.names.empty()) throw UsageError("list takes no names: it shows every data set");
   const Cache cache(Cache::DefaultRoot());
   const std::vector<ListRow> rows = ListRows(cache);
   if (arguments.switches.count("--json") > 0) {

@@ -1,7 +1,7 @@
 #include "datasets/openml/cache.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
@@ -483,16 +483,21 @@ void Cache::Mirror(const std::vector<CacheRecord>& records, const fs::path& targ
     fs::copy_file(root_ / "openml" / relative, temporary, fs::copy_options::overwrite_existing);
     fs::rename(temporary, target / relative);
   };
-  std::ostringstream manifest;
-  manifest << "id\tname\trows\tattributes\ttext_bytes\tmd5\tsha256\tcoverage\tsource\n";
+  std::map<int, std::string> lines;  // those of earlier calls stay
+  std::ifstream earlier(target / "MANIFEST.tsv");
+  for (std::string line; std::getline(earlier, line);) {
+    int id = 0;
+    std::from_chars(line.data(), line.data() + line.size(), id);
+    if (id > 0) lines[id] = line;
+  }
   for (const CacheRecord& r : records) {
     const std::string id = std::to_string(r.id);
     copy(fs::path("api/v1/json/data") / id);
     copy(fs::path("api/v1/json/data/features") / id);
     copy(r.file);
-    manifest << r.id << '\t' << r.name << '\t' << r.rows << '\t' << r.attributes << '\t'
-             << r.text_bytes << '\t' << r.md5 << '\t' << r.sha256 << '\t'
-             << (r.complete ? "complete" : "subset") << '\t' << r.source << '\n';
+    lines[r.id] =
+        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", r.id, r.name, r.rows, r.attributes,
+                    r.text_bytes, r.md5, r.sha256, r.complete ? "complete" : "subset", r.source);
   }
   for (const Suite& suite : DataRegistry::BuiltIn().suites()) {
     Json ids = Json::array();
@@ -503,7 +508,9 @@ void Cache::Mirror(const std::vector<CacheRecord>& records, const fs::path& targ
                           {"data", {{"data_id", ids}}}}}};
     WriteAtomically(target / "api/v1/json/study" / std::to_string(suite.openml), study.dump());
   }
-  WriteAtomically(target / "MANIFEST.tsv", manifest.str());
+  std::string manifest = "id\tname\trows\tattributes\ttext_bytes\tmd5\tsha256\tcoverage\tsource\n";
+  for (const auto& [id, line] : lines) manifest += line + '\n';
+  WriteAtomically(target / "MANIFEST.tsv", manifest);
 }
 
 }  // namespace retable::datasets

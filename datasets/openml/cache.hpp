@@ -84,7 +84,8 @@ class Cache {
   //! Hashes the stored file again and compares frame and file.
   VerifyResult Verify(const CacheRecord& record) const;
 
-  //! Copies the records' files into `target` as a mirror with a MANIFEST.tsv.
+  //! Copies the records' files into `target` as a mirror with a MANIFEST.tsv, which keeps what it
+  //! lists already.
   void Mirror(const std::vector<CacheRecord>& records, const std::filesystem::path& target) const;
 
   std::filesystem::path FilePath(const CacheRecord& record) const;

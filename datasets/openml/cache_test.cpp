@@ -231,6 +231,10 @@ TEST_F(CacheTest, AMirrorOfTheCacheIsAMirror) {
   TemporaryFolder second, other_cache;
   EXPECT_EQ(Run({"mirror", second.path().string()}), 0);
   EXPECT_TRUE(Said("2 data sets mirrored"));
+  const std::string manifest = ReadWhole(second.path() / "MANIFEST.tsv");
+  EXPECT_EQ(std::count(manifest.begin(), manifest.end(), '\n'), 3);
+  EXPECT_EQ(Run({"mirror", second.path().string(), "7"}), 0);
+  EXPECT_EQ(ReadWhole(second.path() / "MANIFEST.tsv"), manifest);
   const ScopedEnvironment url("RETABLE_OPENML_URL", second.path().string());
   const ScopedEnvironment here("RETABLE_CACHE", other_cache.path().string());
   EXPECT_EQ(Run({"fetch", "7", "61", "999"}), 2);
@@ -294,6 +298,7 @@ TEST_F(CacheTest, CommandsSayHowTheyAreUsed) {
   EXPECT_EQ(Run({"path", "covertype"}), 2);
   EXPECT_EQ(Run({"verify", "covertype"}), 2);
   EXPECT_EQ(Run({"mirror"}), 1);
+  EXPECT_EQ(Run({"list", "iris"}), 1);
   EXPECT_EQ(Run({"list"}), 0);
   EXPECT_TRUE(Said("covertype"));
   EXPECT_EQ(Run({"list", "--json"}), 0);
