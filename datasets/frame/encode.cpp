@@ -15,15 +15,14 @@ struct IndicatorSource {
 constexpr int kCopy = -1;
 constexpr int kMissingLevel = -2;
 
-std::vector<IndicatorSource> SourcesOf(const Column& column, std::size_t index,
-                                       const OneHotOptions& options) {
+std::vector<IndicatorSource> SourcesOf(const Column& column, std::size_t index) {
   if (column.kind != ColumnKind::kNominal) return {{index, kCopy}};
   std::vector<IndicatorSource> sources;
   for (std::size_t level = 0; level < column.levels.size(); ++level) {
     sources.push_back({index, static_cast<int>(level)});
   }
-  if (options.missing_level && column.missing > 0) sources.push_back({index, kMissingLevel});
-  if (options.drop_binary && sources.size() == 2) sources.erase(sources.begin());
+  if (column.missing > 0) sources.push_back({index, kMissingLevel});
+  if (sources.size() == 2) sources.erase(sources.begin());
   return sources;
 }
 
@@ -43,11 +42,11 @@ ColumnInfo InfoOf(const Column& column, int level) {
 
 }  // namespace
 
-Frame OneHot(const Frame& frame, const OneHotOptions& options) {
+Frame OneHot(const Frame& frame) {
   std::vector<IndicatorSource> sources;
   std::vector<ColumnInfo> infos;
   for (std::size_t c = 0; c < frame.columns.size(); ++c) {
-    for (const IndicatorSource& source : SourcesOf(frame.columns[c], c, options)) {
+    for (const IndicatorSource& source : SourcesOf(frame.columns[c], c)) {
       sources.push_back(source);
       infos.push_back(InfoOf(frame.columns[c], source.level));
     }

@@ -6,16 +6,11 @@
 
 namespace retable::datasets {
 
-struct OneHotOptions {
-  bool missing_level = true;  //!< a feature with missing values gets a column for "missing"
-  bool drop_binary = true;    //!< a feature of two levels (missing included) gets one column
-};
-
-//! Nominal features as one column of 0 and 1 per level ("sex=Male"); numeric ones as they are. The
-//! target stays apart. Adult becomes 107 columns with both options on, as the thesis's table says,
-//! and 105 with both off.
+//! Nominal features as one column of 0 and 1 per level ("sex=Male"), missing values as a level of
+//! their own, and of two levels one column; numeric ones as they are. The target stays apart. Adult
+//! becomes 107 columns, as the thesis's table says.
 //! O(rows * columns of the result) time and memory.
-Frame OneHot(const Frame& frame, const OneHotOptions& options = {});
+Frame OneHot(const Frame& frame);
 
 //! The California housing data (OpenML 537) as scikit-learn's fetch_california_housing gives them:
 //! MedInc, HouseAge, AveRooms, AveBedrms, Population, AveOccup, Latitude, Longitude; the target in

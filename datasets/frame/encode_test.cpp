@@ -36,16 +36,6 @@ TEST(OneHot, MissingIsALevelAndBinaryIsOneColumn) {
   EXPECT_EQ(f.target->levels[1], "yes");
 }
 
-TEST(OneHot, PlainIsOneColumnALevel) {
-  OneHotOptions plain;
-  plain.missing_level = false;
-  plain.drop_binary = false;
-  const Frame f = OneHot(Sample(), plain);
-  ASSERT_EQ(f.columns.size(), 6u);
-  EXPECT_EQ(f.columns[1].name, "sex=F");
-  for (std::size_t c = 3; c < 6; ++c) EXPECT_EQ(f.columns[c].values[1], 0.0f);
-}
-
 // The first row as fetch_california_housing shows it.
 TEST(CaliforniaHousing, MatchesTheKnownFirstRow) {
   ArffOptions options;

@@ -455,7 +455,6 @@ bool SameColumn(const Column& a, const Column& b) {
 
 VerifyResult Cache::Verify(const CacheRecord& record) const {
   VerifyResult result;
-  result.record = record;
   try {
     const TextHashes hashes = HashText(FilePath(record));
     if (!hashes.damage.empty()) {

@@ -50,7 +50,6 @@ struct CacheRecord {
 
 //! What verify found for one data set.
 struct VerifyResult {
-  CacheRecord record;
   bool ok = false;
   std::string why;
 };

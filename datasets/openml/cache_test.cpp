@@ -261,11 +261,6 @@ TEST_F(CacheTest, ResolveSaysWhyADataSetIsAbsent) {
     EXPECT_NE(reason(FetchPolicy::kAll).find("switched off"), std::string::npos);
     const auto members = Catalog().Resolve("cc18");
     EXPECT_EQ(members.size(), 72u);
-    const Member stand_in = Catalog().ResolveOrFallback("covertype");
-    EXPECT_TRUE(stand_in.present);
-    EXPECT_EQ(stand_in.name.rfind("synthetic ", 0), 0u);
-    EXPECT_NE(stand_in.reason.find("stands in for covertype"), std::string::npos);
-    EXPECT_EQ(Catalog().ResolveOrFallback("openml-61").name, "iris");
   }
   try {
     Catalog().Load("covertype");

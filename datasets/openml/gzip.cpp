@@ -117,10 +117,6 @@ void Inflater::Finish() {
   }
 }
 
-bool Inflater::gzip() const {
-  return state_->mode == State::Mode::kGzip;
-}
-
 std::string Gunzip(std::string_view bytes, std::int64_t longest) {
   std::string out;
   Inflater inflater([&](std::string_view piece) {

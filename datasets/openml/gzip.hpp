@@ -36,7 +36,6 @@ class Inflater {
   void Feed(std::string_view bytes);
   //! Call at the end of input. @throws std::runtime_error when the stream is cut short.
   void Finish();
-  bool gzip() const;
 
  private:
   struct State;

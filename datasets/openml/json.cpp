@@ -120,9 +120,7 @@ Description ParseDescription(std::string_view body) {
   d.format = Lower(Text(MemberOf(set, "format")));
   d.licence = Text(MemberOf(set, "licence"));
   d.url = Text(MemberOf(set, "url"));
-  d.file_id = Text(MemberOf(set, "file_id"));
   d.md5 = Lower(Text(MemberOf(set, "md5_checksum")));
-  d.status = Text(MemberOf(set, "status"));
   d.targets = SplitCommas(Texts(MemberOf(set, "default_target_attribute")));
   d.row_ids = Texts(MemberOf(set, "row_id_attribute"));
   d.ignored = Texts(MemberOf(set, "ignore_attribute"));
@@ -148,7 +146,6 @@ std::vector<Feature> ParseFeatures(std::string_view body) {
     Feature f;
     f.index = Integer(MemberOf(*item, "index"), -1);
     f.name = Text(MemberOf(*item, "name"));
-    f.data_type = Lower(Text(MemberOf(*item, "data_type")));
     f.is_target = Flag(MemberOf(*item, "is_target"));
     f.is_ignore = Flag(MemberOf(*item, "is_ignore"));
     f.is_row_identifier = Flag(MemberOf(*item, "is_row_identifier"));

@@ -29,9 +29,7 @@ struct Description {
   std::string format;  //!< lower case: "arff", "sparse_arff"
   std::string licence;
   std::string url;
-  std::string file_id;
   std::string md5;  //!< lower case, or empty
-  std::string status;
   std::vector<std::string> targets;
   std::vector<std::string> row_ids;
   std::vector<std::string> ignored;
@@ -40,7 +38,6 @@ struct Description {
 struct Feature {
   std::int64_t index = 0;
   std::string name;
-  std::string data_type;
   bool is_target = false;
   bool is_ignore = false;
   bool is_row_identifier = false;

@@ -51,7 +51,7 @@ int OpenMlId(const std::string& name) {
 
 Member EmbeddedMember(const RegistryEntry& entry) {
   Member member;
-  member.name = member.title = entry.name;
+  member.name = entry.name;
   member.sha256 = EmbeddedSha256(entry.name);
   member.present = true;
   member.rows = entry.rows;
@@ -64,7 +64,7 @@ Member EmbeddedMember(const RegistryEntry& entry) {
 Member GeneratorMember(const std::string& text) {
   const GeneratorSpec spec = ParseGenerator(text);
   Member member;
-  member.name = member.title = spec.display_name();
+  member.name = spec.display_name();
   member.sha256 = spec.sha256();
   member.present = true;
   member.rows = spec.is_table() ? static_cast<std::int64_t>(spec.values.at("n_samples")) : 0;
@@ -80,7 +80,6 @@ Member KnownMember(int id) {
   Member member;
   member.openml = id;
   member.name = entry != nullptr ? entry->name : "openml-" + std::to_string(id);
-  member.title = member.name;
   member.origin = "openml " + std::to_string(id);
   if (entry != nullptr) {
     member.rows = entry->rows;
@@ -90,7 +89,6 @@ Member KnownMember(int id) {
 }
 
 void FillFromRecord(Member& member, const CacheRecord& record) {
-  member.title = record.name;
   member.sha256 = record.sha256;
   member.present = true;
   member.rows = record.rows;
@@ -261,21 +259,6 @@ std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions
   if (IsGenerator(name)) return {GeneratorMember(name)};
   if (const int id = OpenMlId(name)) return OpenMlMembers({id}, options);
   throw UnknownDataset(name, Names());
-}
-
-Member Catalog::ResolveOrFallback(const std::string& name, const FetchOptions& options) const {
-  const std::vector<Member> members = Resolve(name, options);
-  if (members.size() != 1) throw std::invalid_argument("\"" + name + "\" is a group of data sets");
-  const Member& wanted = members.front();
-  const RegistryEntry* entry = DataRegistry::BuiltIn().Find(wanted.name);
-  if (wanted.present || entry == nullptr) return wanted;
-  for (const std::string& fallback : entry->fallbacks) {
-    Member member = Resolve(fallback, options).front();
-    if (!member.present) continue;
-    member.reason = "stands in for " + wanted.name + ": " + wanted.reason;
-    return member;
-  }
-  return wanted;
 }
 
 Frame Catalog::Load(const Member& member, const LoadOptions& options) const {

@@ -38,7 +38,6 @@ struct FetchOptions {
 struct Member {
   std::string name;    //!< unique and resolvable: "iris", "mnist_784", "openml-37",
                        //!< "synthetic normal(1000,1)"
-  std::string title;   //!< display name: OpenML's own where that differs
   std::string sha256;  //!< hash of the text or definition; empty when absent
   bool present = false;
   std::string reason;        //!< why it is absent
@@ -84,10 +83,6 @@ class Catalog {
   //! The members a name stands for. Absent ones are among them, with the reason.
   //! @throws UnknownDataset; std::invalid_argument for a wrong generator definition.
   std::vector<Member> Resolve(const std::string& name, const FetchOptions& options = {}) const;
-
-  //! The member if it is present, else its first present fallback, which may be synthetic and then
-  //! says so in its name; `reason` then tells what it stands in for. Absent only when all are.
-  Member ResolveOrFallback(const std::string& name, const FetchOptions& options = {}) const;
 
   //! @throws AbsentDataset with the reason and the command that fetches it.
   Frame Load(const Member& member, const LoadOptions& options = {}) const;

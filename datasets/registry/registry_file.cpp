@@ -87,7 +87,6 @@ RegistryEntry ReadEntry(const toml::table& table, const std::string& file) {
   fields.Read("citation", entry.citation);
   fields.Read("md5", entry.md5);
   fields.Read("sha256", entry.sha256);
-  fields.ReadList("fallbacks", entry.fallbacks);
   fields.Read("note", entry.note);
   fields.Finish();
   const bool real = entry.openml != 0 || entry.embedded;

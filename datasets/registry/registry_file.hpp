@@ -24,7 +24,6 @@ struct RegistryEntry {
   std::string citation;
   std::string md5;
   std::string sha256;
-  std::vector<std::string> fallbacks;
   std::string note;
 };
 
