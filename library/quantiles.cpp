@@ -19,6 +19,8 @@ namespace {
 
 using quantiles::ChebyshevSketch;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 std::unique_ptr<ChebyshevSketch> MakeSketch(const QuantileSketchOptions& options) {
   if (options.device != "cpu" && options.device != "cuda") {
     throw std::invalid_argument("device is \"" + options.device + "\"; there are cpu, cuda");
@@ -132,19 +134,15 @@ std::size_t QuantileSketch::count() const {
 }
 
 double QuantileSketch::min() const {
-  if (state_->sketch->infinities().low > 0) return -std::numeric_limits<double>::infinity();
-  if (count() == state_->sketch->infinities().count() && count() > 0) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return state_->sketch->Input().sums.min;
+  if (count() == 0) throw std::logic_error("the smallest value of an empty stream");
+  if (state_->sketch->infinities().low > 0) return -kInfinity;
+  return state_->sketch->sums().sum[0] > 0 ? state_->sketch->sums().min : kInfinity;
 }
 
 double QuantileSketch::max() const {
-  if (state_->sketch->infinities().high > 0) return std::numeric_limits<double>::infinity();
-  if (count() == state_->sketch->infinities().count() && count() > 0) {
-    return -std::numeric_limits<double>::infinity();
-  }
-  return state_->sketch->Input().sums.max;
+  if (count() == 0) throw std::logic_error("the largest value of an empty stream");
+  if (state_->sketch->infinities().high > 0) return kInfinity;
+  return state_->sketch->sums().sum[0] > 0 ? state_->sketch->sums().max : -kInfinity;
 }
 
 std::vector<double> QuantileSketch::quantiles(std::span<const double> phis) const {
@@ -158,8 +156,7 @@ std::vector<double> QuantileSketch::rank_bounds(std::span<const double> phis) co
 }
 
 std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
-  const double infinity = std::numeric_limits<double>::infinity();
-  CheckAscending(xs, "x", -infinity, infinity);
+  CheckAscending(xs, "x", -kInfinity, kInfinity);
   if (count() == 0) throw std::logic_error("the distribution of an empty stream");
   const quantiles::Infinities infinite = state_->sketch->infinities();
   const auto all = static_cast<double>(count());
@@ -167,14 +164,14 @@ std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
   const double finite = all - static_cast<double>(infinite.count());
   std::vector<double> fractions(xs.size(), 0.0);
   if (finite > 0) {
-    const quantiles::FitInput input = state_->sketch->Input();
+    const quantiles::ChebyshevSums& sums = state_->sketch->sums();
     std::vector<double> inner;
     for (const double x : xs) {
-      if (x >= input.sums.min && x < input.sums.max) inner.push_back(x);
+      if (x >= sums.min && x < sums.max) inner.push_back(x);
     }
     std::vector<double> found;
     if (!inner.empty()) {
-      const quantiles::ChebyshevFit fit(input);
+      const quantiles::ChebyshevFit fit(state_->sketch->Input());
       found = Invert(fit, inner);
       state_->sketch->CheckRanks(fit, inner, found, [&](std::size_t i) {
         std::ostringstream text;
@@ -184,14 +181,14 @@ std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
     }
     std::size_t next = 0;
     for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (xs[i] >= input.sums.max)
+      if (xs[i] >= sums.max)
         fractions[i] = 1;
-      else if (xs[i] >= input.sums.min)
+      else if (xs[i] >= sums.min)
         fractions[i] = found[next++];
     }
   }
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    fractions[i] = xs[i] == infinity ? 1 : (low + finite * fractions[i]) / all;
+    fractions[i] = xs[i] == kInfinity ? 1 : (low + finite * fractions[i]) / all;
   }
   return fractions;
 }

@@ -92,15 +92,13 @@ class QuantileSketch:
     def is_empty(self):
         return self.n == 0
 
-    def _asked(self, values):
+    def _answer(self, ask, values):
+        """What `ask` answers to the values in ascending order, in their own order and shape."""
         asked = numpy.asarray(values, numpy.float64)
         flat = asked.reshape(-1)
         order = numpy.argsort(flat, kind="stable")
-        return asked, order, numpy.ascontiguousarray(flat[order])
-
-    def _answered(self, asked, order, found):
         answer = numpy.empty(len(order))
-        answer[order] = found
+        answer[order] = ask(flat[order])
         return answer.reshape(asked.shape) if asked.ndim else float(answer[0])
 
     def quantile(self, q):
@@ -123,18 +121,15 @@ class QuantileSketch:
         RuntimeError
             For an empty sketch, and where the moments do not determine an answer.
         """
-        asked, order, ascending = self._asked(q)
-        return self._answered(asked, order, self._sketch.quantiles(ascending))
+        return self._answer(self._sketch.quantiles, q)
 
     def rank_bound(self, q):
         """The largest error of rank, in [0, 1], that `quantile(q)` can have over all streams with this sketch."""
-        asked, order, ascending = self._asked(q)
-        return self._answered(asked, order, self._sketch.rank_bounds(ascending))
+        return self._answer(self._sketch.rank_bounds, q)
 
     def cdf(self, x):
         """The fraction of values that are at most x: of x's shape. Raises as `quantile` does."""
-        asked, order, ascending = self._asked(x)
-        return self._answered(asked, order, self._sketch.cdf(ascending))
+        return self._answer(self._sketch.cdf, x)
 
     # datasketches' names for the same.
     get_quantile = get_quantiles = quantile
@@ -149,13 +144,14 @@ class QuantileSketch:
         return self._sketch.max()
 
     def to_bytes(self):
-        """84 bytes (133 with log, 14 more where the stream held infinite values), the same on every machine."""
+        """84 bytes (133 with log; 14 more where the stream held infinite values, or after several transports), the
+        same on every machine."""
         return self._sketch.to_bytes()
 
     @classmethod
     def from_bytes(cls, data):
         """The sketch of `to_bytes`. ValueError for other bytes, with the reason."""
-        return cls._of(_retable.QuantileSketch.from_bytes(bytes(data)))
+        return cls._of(_retable.QuantileSketch.from_bytes(bytes(memoryview(data))))
 
     serialize, deserialize = to_bytes, from_bytes
 
@@ -178,7 +174,7 @@ class QuantileSketch:
 
 
 def sketch_columns(table, order=15, log=False):
-    """A `QuantileSketch` of each column, on all processor threads.
+    """A `QuantileSketch` of each column: of an array on all processor threads, of a table with names in turn.
 
     Parameters
     ----------

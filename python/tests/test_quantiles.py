@@ -89,6 +89,17 @@ def test_missing_and_infinite_values():
     assert len(sketch.to_bytes()) == 98
 
 
+def test_the_ends_of_a_range_too_narrow_for_moments():
+    sketch = retable.QuantileSketch().update([0, 1e-310, 2e-310])
+    assert (sketch.get_min_value(), sketch.get_max_value()) == (0, 2e-310)
+    assert sketch.cdf([-1, 2e-310]).tolist() == [0, 1]
+    with pytest.raises(RuntimeError, match="too narrow"):
+        sketch.cdf(1e-310)
+    for end in (retable.QuantileSketch().get_min_value, retable.QuantileSketch().get_max_value):
+        with pytest.raises(RuntimeError, match="empty"):
+            end()
+
+
 def test_columns_of_every_layout():
     x = numpy.random.default_rng(3).normal(size=(5000, 7))
     want = [retable.QuantileSketch().update(x[:, c]).quantile(0.3) for c in range(7)]
@@ -147,6 +158,9 @@ def test_wrong_arguments():
     for wrong in ("text", ["a"], numpy.array([object()]), 1j, numpy.array([1, "NaT"], "m8[s]")):
         with pytest.raises(TypeError):
             sketch.update(wrong)
+    for wrong in (84, [1, 2], "text"):
+        with pytest.raises(TypeError):
+            retable.QuantileSketch.from_bytes(wrong)
     with pytest.raises(TypeError):
         sketch.merge(3)
     assert sketch.n == 2

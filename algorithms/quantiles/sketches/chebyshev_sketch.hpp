@@ -86,6 +86,8 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   //! Moments, and whether those of log x are kept.
   int order() const { return sums_.order(); }
   bool log() const { return log_; }
+  //! Of the finite values; bounds of 0 where there is none.
+  const ChebyshevSums& sums() const { return sums_.sums(); }
 
   //! @throws std::length_error for more than 2^44 values, or 2^40 on one end or infinite.
   std::vector<std::byte> Serialize() const;
