@@ -112,12 +112,14 @@ def test_a_contender_of_shuffle():
     assert load["ok"] and run["ok"] and numpy.array_equal(answer["value"], items[::-1])
 
 
-def test_a_contender_of_quantiles():
+@pytest.mark.parametrize("body", ["lambda phis: numpy.quantile(given[0], phis)",
+                                  "lambda phis: [int(given[0][int(at)]) for at in 100 * phis]"])
+def test_a_contender_of_quantiles(body):
     values = numpy.arange(101.0)
-    answers = talk("quantiles", "lambda phis: numpy.quantile(given[0], phis)", [
+    answers = talk("quantiles", body, [
         ({"do": "load", "task": "quantiles"}, {"values": values}), ({"do": "run"}, {}),
         ({"do": "answer", "phis": [0.1, 0.5]}, {})])
-    assert answers[-1]["value"].tolist() == [10, 50]
+    assert answers[-1]["value"].tolist() == [10, 50] and answers[-1]["value"].dtype == numpy.float64
 
 
 def test_a_contender_of_treeshap():
