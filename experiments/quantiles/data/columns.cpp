@@ -13,6 +13,12 @@ std::vector<harness::ParameterSpec> InputSettings() {
           {"inputs", std::string("all"), "all columns, or only positive ones (xmin > 0)"}};
 }
 
+std::size_t SizeOf(const harness::CellConfig& cell) {
+  const std::int64_t size = IntegerOf(cell.axes, "size");
+  if (size < 1) throw std::invalid_argument("size must be at least 1, not " + std::to_string(size));
+  return static_cast<std::size_t>(size);
+}
+
 void ForEachInput(const harness::CellConfig& cell,
                   const std::function<void(const SketchInput&)>& visit) {
   const auto limit = IntegerOf(cell.settings, "max_rows");
@@ -20,7 +26,8 @@ void ForEachInput(const harness::CellConfig& cell,
   if (wanted != "all" && wanted != "positive") {
     throw std::invalid_argument("setting inputs must be all or positive, not " + wanted);
   }
-  const datasets::Frame frame = LoadData(cell.dataset, IntegerOr(cell.axes, "size", 0),
+  const std::size_t size = cell.axes.contains("size") ? SizeOf(cell) : 0;
+  const datasets::Frame frame = LoadData(cell.dataset, static_cast<std::int64_t>(size),
                                          static_cast<std::uint64_t>(cell.seed));
   SketchInput input;
   for (const datasets::Column& column : frame.columns) {

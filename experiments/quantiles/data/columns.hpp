@@ -2,6 +2,7 @@
 //! @file
 //! The columns of a data set as inputs of a sketch, in the order of the file.
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct SketchInput {
 
 //! The settings that choose inputs; every quantile protocol that reads data sets has them.
 std::vector<harness::ParameterSpec> InputSettings();
+
+//! Values that a cell asks of a generator. @throws std::invalid_argument for fewer than one
+std::size_t SizeOf(const harness::CellConfig& cell);
 
 //! Calls `visit` for each column of the cell's data set that the settings choose. Columns without
 //! any value are left out. Memory: one column at a time.

@@ -17,6 +17,7 @@
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/quantiles/data/columns.hpp"
 #include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
@@ -87,7 +88,7 @@ class BandwidthProtocol final : public harness::Protocol {
 #if defined(RETABLE_HAS_CUDA)
   template <class Real>
   static harness::Outcome Measure(const harness::CellConfig& cell) {
-    const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "size"));
+    const auto n = SizeOf(cell);
     const int order = static_cast<int>(IntegerOr(cell.parameters, "l", 15));
     const DeviceArray<Real> values(n);
     const DeviceArray<double> scratch(4096);

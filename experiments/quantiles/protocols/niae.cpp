@@ -257,20 +257,23 @@ class StreamProtocol final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto spec = datasets::ParseGenerator(cell.dataset);
-    const auto n = static_cast<std::uint64_t>(IntegerOf(cell.axes, "size"));
+    const std::uint64_t n = SizeOf(cell);
     const auto sketch = MakeMethod<QuantileSketch>(cell);
     const bool sorts = n <= kLargestSort;
     std::vector<double> all;
+    std::uint64_t present = 0;
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (int pass = 0; pass < sketch->passes(); ++pass) {
       sketch->begin_pass(pass);
       ForEachChunk(spec, static_cast<std::uint64_t>(cell.seed), n, [&](std::span<const double> x) {
         sketch->update(x);
-        if (pass > 0) return;
-        const auto [least, most] = std::minmax_element(x.begin(), x.end());
-        low = std::min(low, *least);
-        high = std::max(high, *most);
-        if (sorts) all.insert(all.end(), x.begin(), x.end());
+        for (const double value : x) {
+          if (pass > 0 || std::isnan(value)) continue;
+          ++present;
+          low = std::min(low, value);
+          high = std::max(high, value);
+          if (sorts) all.push_back(value);
+        }
       });
     }
     std::sort(all.begin(), all.end());
@@ -290,7 +293,8 @@ class StreamProtocol final : public harness::Protocol {
       error = sorts ? quantiles::NiaeOfCdf(all, cdf) : NormalNiaeOfCdf(spec, cdf, low, high);
     }
     outcome.metrics.push_back({"niae_cdf", "1", {error}, {}, {cell.dataset}});
-    const double gap = std::abs(static_cast<double>(sketch->count()) - static_cast<double>(n));
+    const double gap =
+        std::abs(static_cast<double>(sketch->count()) - static_cast<double>(present));
     outcome.verification = {true, gap == 0, "difference of counts", gap, 0, "values fed"};
     outcome.facts["bytes"] = static_cast<std::int64_t>(sketch->bytes());
     outcome.facts["reference"] = std::string(sorts ? "sorted stream" : "normal distribution");

@@ -103,6 +103,21 @@ TEST(StreamProtocol, CentralMomentsHoldFarFromZeroAndTheReferencesAgree) {
   EXPECT_THROW(FindProtocol("quantiles/stream").resolve("iris"), UnknownName);
 }
 
+TEST(StreamProtocol, MissingValuesAreNoneOfTheStream) {
+  CellConfig cell = CellOf("quantiles/stream", "Sorted", "synthetic missing(0.1)");
+  cell.axes["size"] = std::int64_t{5000};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok) << outcome.verification.value;
+  for (const Metric& metric : outcome.metrics) EXPECT_LT(metric.samples.front(), 1e-3);
+  for (const char* protocol : {"quantiles/stream", "quantiles/niae", "quantiles/throughput"}) {
+    CellConfig small = CellOf(protocol, "Sorted", "synthetic normal(0,1)");
+    for (const std::int64_t size : {0, -5}) {
+      small.axes["size"] = size;
+      EXPECT_THROW(FindProtocol(protocol).measure(small), std::invalid_argument) << protocol;
+    }
+  }
+}
+
 TEST(ColumnsProtocol, DescribesTheInputs) {
   const CellConfig cell = CellOf("quantiles/columns", "columns", "iris");
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
@@ -127,6 +142,14 @@ TEST(DensityProtocol, DrawsADensityThatIntegratesToOne) {
   cell.algorithm = "KLL";
   cell.parameters.clear();
   EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+}
+
+TEST(DensityProtocol, RefusesAColumnThatIsNotThere) {
+  CellConfig cell = CellOf("quantiles/density", "ME-central", "iris");
+  for (const std::int64_t column : {-1, 4}) {
+    cell.settings["column"] = column;
+    EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument) << column;
+  }
 }
 
 TEST(ThroughputProtocol, TimesAVerifiedSketchAndKeepsTheRawReport) {

@@ -12,6 +12,7 @@
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/quantiles/data/columns.hpp"
 #include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
@@ -133,7 +134,7 @@ class SumsOverGpus final : public harness::Protocol {
 
   harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
 #if defined(RETABLE_HAS_CUDA)
-    const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "size"));
+    const auto n = SizeOf(cell);
     const std::string memory = TextOf(cell.parameters, "memory");
     if (memory != "device" && memory != "host") {
       throw std::invalid_argument("memory must be device or host, not " + memory);

@@ -2,6 +2,8 @@
 //! The inputs of the sketches: sizes (figure 3), repeated values (figure 4), and fitted densities
 //! (figure 1).
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -72,11 +74,16 @@ class DensityProtocol final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto wanted = IntegerOf(cell.settings, "column");
-    std::int64_t position = 0;
+    std::int64_t columns = 0;
     harness::Outcome outcome;
     ForEachInput(cell, [&](const SketchInput& input) {
-      if (position++ == wanted) outcome = Fit(cell, input);
+      if (columns++ == wanted) outcome = Fit(cell, input);
     });
+    if (wanted < 0 || wanted >= columns) {
+      throw std::invalid_argument(fmt::format("there is no column {}: of {} inputs={} leaves {}",
+                                              wanted, cell.dataset, TextOf(cell.settings, "inputs"),
+                                              columns));
+    }
     return outcome;
   }
 

@@ -15,6 +15,7 @@
 #include "algorithms/quantiles/splits/absolute_error.hpp"
 #include "datasets/generators/generators.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/quantiles/data/columns.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -88,7 +89,7 @@ class SplitProtocol final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto bins = static_cast<std::size_t>(IntegerOf(cell.axes, "bins"));
-    const Node node = MakeNode(cell.dataset, static_cast<std::size_t>(IntegerOf(cell.axes, "size")),
+    const Node node = MakeNode(cell.dataset, SizeOf(cell),
                                static_cast<std::size_t>(IntegerOf(cell.settings, "features")),
                                static_cast<std::uint64_t>(cell.seed));
     harness::Metric loss{"loss", "1", {}, {}, {}};

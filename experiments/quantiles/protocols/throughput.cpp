@@ -19,6 +19,7 @@
 #include "datasets/generators/generators.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/common/device_floats.hpp"
+#include "experiments/quantiles/data/columns.hpp"
 #include "experiments/quantiles/peers/external_sketch.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
@@ -51,7 +52,7 @@ class ThroughputProtocol final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    std::vector<float> values(static_cast<std::size_t>(IntegerOf(cell.axes, "size")));
+    std::vector<float> values(SizeOf(cell));
     Fill(datasets::ParseGenerator(cell.dataset), static_cast<std::uint64_t>(cell.seed), values);
     const auto fresh = MakeMethod<QuantileSketch>(cell);
     if (auto* external = dynamic_cast<ExternalSketch*>(fresh.get())) {
