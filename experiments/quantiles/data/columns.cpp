@@ -13,6 +13,25 @@ std::vector<harness::ParameterSpec> InputSettings() {
           {"inputs", std::string("all"), "all columns, or only positive ones (xmin > 0)"}};
 }
 
+std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
+                                              const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    throw harness::UnknownName("no such data", name, known);
+  }
+  harness::DatasetInfo info;
+  info.name = name;
+  info.present = true;
+  info.origin = "generator";
+  return {info};
+}
+
+void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values) {
+  for (int pass = 0; pass < sketch.passes(); ++pass) {
+    sketch.begin_pass(pass);
+    sketch.update(values);
+  }
+}
+
 std::size_t SizeOf(const harness::CellConfig& cell) {
   const std::int64_t size = IntegerOf(cell.axes, "size");
   if (size < 1) throw std::invalid_argument("size must be at least 1, not " + std::to_string(size));

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "algorithms/quantiles/quantile_sketch.hpp"
 #include "datasets/frame/frame.hpp"
 #include "harness/protocol.hpp"
 
@@ -20,6 +22,14 @@ struct SketchInput {
 
 //! The settings that choose inputs; every quantile protocol that reads data sets has them.
 std::vector<harness::ParameterSpec> InputSettings();
+
+//! The one data set that a protocol makes itself. @throws harness::UnknownName for a name that is
+//! not among those of `known`
+std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
+                                              const std::vector<std::string>& known);
+
+//! Takes the values into the sketch, as often as it needs.
+void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values);
 
 //! Values that a cell asks of a generator. @throws std::invalid_argument for fewer than one
 std::size_t SizeOf(const harness::CellConfig& cell);

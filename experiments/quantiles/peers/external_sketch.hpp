@@ -2,10 +2,9 @@
 //! @file
 //! A quantile sketch by a program in another language (experiments/common/resident_program.hpp).
 //!
-//! Task "quantiles": the array "values" is float64 [n] (float32 when all came so), without missing
-//! values; "run" takes them in. "answer" carries "phis", a list of numbers in [0, 1]; its answer is
-//! one float64 array of as many quantiles. The values stay on our side, so that sketches merge
-//! whatever the program can do.
+//! Task "quantiles": the array "values" is float64 [n], without missing values; "run" takes them
+//! in. "answer" carries "phis", a list of numbers in [0, 1]; its answer is one float64 array of as
+//! many quantiles. The values stay on our side, so that sketches merge whatever the program can do.
 
 #include <memory>
 #include <vector>

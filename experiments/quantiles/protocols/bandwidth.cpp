@@ -61,16 +61,9 @@ class BandwidthProtocol final : public harness::Protocol {
     return {{"size", std::int64_t{1000}, "values in device memory"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    if (!Shapes().contains(dataset)) {
-      std::vector<std::string> known;
-      for (const auto& [name, shape] : Shapes()) known.push_back(name);
-      throw harness::UnknownName("no such data", dataset, known);
-    }
-    harness::DatasetInfo info;
-    info.name = dataset;
-    info.present = true;
-    info.origin = "generator";
-    return {info};
+    std::vector<std::string> known;
+    for (const auto& [name, shape] : Shapes()) known.push_back(name);
+    return ResolveMade(dataset, known);
   }
 
   harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {

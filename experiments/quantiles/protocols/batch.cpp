@@ -24,6 +24,7 @@
 #include "datasets/generators/generators.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/common/device_floats.hpp"
+#include "experiments/quantiles/data/columns.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -101,12 +102,7 @@ class BatchProtocol final : public harness::Protocol {
             {"rows", std::int64_t{1000}, "values of a column"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    if (dataset != kName) throw harness::UnknownName("no such table", dataset, {kName});
-    harness::DatasetInfo info;
-    info.name = kName;
-    info.present = true;
-    info.origin = "generator";
-    return {info};
+    return ResolveMade(dataset, {kName});
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -37,25 +38,21 @@ using quantiles::QuantileSketch;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-template <class T>
-void Feed(QuantileSketch& sketch, std::span<const T> values) {
-  for (int pass = 0; pass < sketch.passes(); ++pass) {
-    sketch.begin_pass(pass);
-    sketch.update(values);
+// What `estimate` gives, or nothing on a numerical failure.
+std::vector<double> FiniteOrNothing(const std::function<std::vector<double>()>& estimate) {
+  try {
+    auto found = estimate();
+    const bool finite =
+        std::all_of(found.begin(), found.end(), [](double x) { return std::isfinite(x); });
+    return finite ? found : std::vector<double>{};
+  } catch (const quantiles::SketchFailure&) {
+    return {};
   }
 }
 
 // Estimates at the paper's 1000 points, or nothing on a numerical failure.
 std::vector<double> Estimates(const QuantileSketch& sketch) {
-  try {
-    const auto phis = quantiles::NiaePhis();
-    auto estimates = sketch.quantiles(phis);
-    const bool finite =
-        std::all_of(estimates.begin(), estimates.end(), [](double q) { return std::isfinite(q); });
-    return finite ? estimates : std::vector<double>{};
-  } catch (const quantiles::SketchFailure&) {
-    return {};
-  }
+  return FiniteOrNothing([&] { return sketch.quantiles(quantiles::NiaePhis()); });
 }
 
 // The estimate of F at the work's 1000 places, or nothing on a numerical failure. Of a sketch that
@@ -74,14 +71,7 @@ std::vector<double> Distribution(const QuantileSketch& sketch, std::vector<doubl
     }
     return cdf;
   }
-  try {
-    auto cdf = own->cdf(places);
-    const bool finite =
-        std::all_of(cdf.begin(), cdf.end(), [](double f) { return std::isfinite(f); });
-    return finite ? cdf : std::vector<double>{};
-  } catch (const quantiles::SketchFailure&) {
-    return {};
-  }
+  return FiniteOrNothing([&] { return own->cdf(places); });
 }
 
 double MeanRankError(std::span<const double> sorted, std::span<const double> estimates) {
@@ -154,7 +144,7 @@ class NiaeProtocol : public harness::Protocol {
         return;
       }
       const auto sketch = fresh->empty_clone();
-      Feed(*sketch, std::span<const float>(input.values));
+      Feed(*sketch, input.values);
       if (sketch->count() != input.values.size()) ++miscounted;
       std::vector<double> sorted(input.values.begin(), input.values.end());
       std::sort(sorted.begin(), sorted.end());

@@ -121,12 +121,7 @@ class SumsOverGpus final : public harness::Protocol {
     return {{"budget", 2.0, "seconds for warm-up and samples of a cell"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    if (dataset != kNormal) throw harness::UnknownName("no such data", dataset, {kNormal});
-    harness::DatasetInfo info;
-    info.name = dataset;
-    info.present = true;
-    info.origin = "generator";
-    return {info};
+    return ResolveMade(dataset, {kNormal});
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
     return WhyNotSoManyGpus(cell);

@@ -107,10 +107,7 @@ class DensityProtocol final : public harness::Protocol {
     const auto sketch = MakeMethod<quantiles::QuantileSketch>(cell);
     const auto* fitted = dynamic_cast<const quantiles::DensityEstimate*>(sketch.get());
     if (!fitted) throw std::invalid_argument(cell.algorithm + " fits no density");
-    for (int pass = 0; pass < sketch->passes(); ++pass) {
-      sketch->begin_pass(pass);
-      sketch->update(std::span<const float>(input.values));
-    }
+    Feed(*sketch, input.values);
     const auto [least, most] = std::minmax_element(input.values.begin(), input.values.end());
     const double low = *least, high = *most;
     if (!(low < high)) throw std::invalid_argument("a constant column has no density");

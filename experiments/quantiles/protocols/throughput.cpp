@@ -66,12 +66,8 @@ class ThroughputProtocol final : public harness::Protocol {
         device->update_device(resident.data(), resident.size(), nullptr);
       });
     }
-    return Measure(cell, *fresh, values, [&values](QuantileSketch& sketch) {
-      for (int pass = 0; pass < sketch.passes(); ++pass) {
-        sketch.begin_pass(pass);
-        sketch.update(std::span<const float>(values));
-      }
-    });
+    return Measure(cell, *fresh, values,
+                   [&values](QuantileSketch& sketch) { experiments::Feed(sketch, values); });
   }
 
  private:
