@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! What the tests of the CUDA backend share: a fixture that skips without a device, fresh random
-//! input whose seed is printed, and the distance of two streams' moments.
+//! input whose seed is printed.
 
 #if defined(RETABLE_HAS_CUDA)
 
@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
 
@@ -76,25 +75,6 @@ std::vector<Real> DrawStream(const StreamShape& shape, std::size_t n, std::mt199
     for (std::size_t i = 0; i < n; i += 37) values[i] = std::numeric_limits<Real>::quiet_NaN();
   }
   return values;
-}
-
-//! Largest difference of two streams' moments; infinite where a count or a bound differs. Of a
-//! stream with an infinite value nothing else is known.
-inline double Difference(ChebyshevSums device, const ChebyshevSums& host, int order) {
-  if (std::isinf(device.min) || std::isinf(device.max)) return 0;
-  if (device.sum[0] != host.sum[0]) return std::numeric_limits<double>::infinity();
-  if (host.sum[0] == 0) return 0;
-  if (device.min != host.min || device.max != host.max || device.at_min != host.at_min ||
-      device.at_max != host.at_max) {
-    return std::numeric_limits<double>::infinity();
-  }
-  device.MoveTo(host.map, order);
-  double worst = 0;
-  for (int k = 1; k <= order; ++k) {
-    const double error = std::abs(device.sum[k] - host.sum[k]) / host.sum[0];
-    worst = error > worst || std::isnan(error) ? error : worst;
-  }
-  return worst;
 }
 
 }  // namespace retable::quantiles

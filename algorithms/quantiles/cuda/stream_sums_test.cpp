@@ -18,6 +18,7 @@
 
 #include "algorithms/quantiles/cuda/device_testing.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/sums/moment_difference.hpp"
 #include "base/cuda/memory.hpp"
 
 namespace retable::quantiles {
@@ -42,7 +43,7 @@ TYPED_TEST(CudaChebyshev, SumsMatchTheCpuOnEveryShapeAndLength) {
         ChebyshevAccumulator cpu(order, false);
         cpu.Update(values);
         ChebyshevCuda cuda(order);
-        EXPECT_LE(Difference(cuda.Sum(device.data() + first, n, nullptr), cpu.sums(), order),
+        EXPECT_LE(MomentDifference(cuda.Sum(device.data() + first, n, nullptr), cpu.sums(), order),
                   sizeof(Real) == 4 ? 1e-8 : 1e-13)
             << shape.name << ", " << n << " values, order " << order;
       }
@@ -198,7 +199,7 @@ void ExpectTheCpusSums(const std::vector<Case<Real>>& cases) {
       const ChebyshevSums again = cuda.Sum(device.data() + 1, kLength, nullptr);
       const double middle = tried.in_the_middle ? 0x1p-24 * (order / 2) * (order / 2) : 0;
       const double allowed = sizeof(Real) == 8 ? 1e-13 : tried.repeats ? 5e-7 + middle : 1e-8;
-      EXPECT_LE(Difference(found, cpu.sums(), order), allowed) << tried.name << ", " << order;
+      EXPECT_LE(MomentDifference(found, cpu.sums(), order), allowed) << tried.name << ", " << order;
       if (std::isinf(found.max)) continue;
       EXPECT_EQ(cuda.digits(), cpu.digits()) << tried.name << ", " << order;
       for (int k = 0; k <= order; ++k) EXPECT_EQ(found.sum[k], again.sum[k]) << tried.name;

@@ -12,6 +12,7 @@
 
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/sums/moment_difference.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -183,6 +184,26 @@ TEST(ChebyshevSums, SkipNanAndCountInfinitiesApart) {
   EXPECT_EQ(infinite.sums().sum[0], 2999);
   clean.erase(clean.begin() + 1234);
   EXPECT_LT(WorstError(infinite.sums(), 15, clean), 1e-13);
+}
+
+TEST(ChebyshevSums, DifferWhereACountABoundOrAMomentDoes) {
+  ChebyshevAccumulator sums(5);
+  sums.Update(std::span<const double>(std::vector<double>{1, 2, 4, 4}));
+  const ChebyshevSums exact = sums.sums();
+  EXPECT_EQ(MomentDifference(exact, exact, 5), 0);
+  const auto changed = [&](double ChebyshevSums::*field, double by) {
+    ChebyshevSums other = exact;
+    other.*field += by;
+    return MomentDifference(other, exact, 5);
+  };
+  for (auto field : {&ChebyshevSums::min, &ChebyshevSums::max, &ChebyshevSums::at_max}) {
+    EXPECT_TRUE(std::isinf(changed(field, 1)));
+  }
+  ChebyshevSums other = exact;
+  other.sum[3] += 1;
+  EXPECT_DOUBLE_EQ(MomentDifference(other, exact, 5), 0.25);
+  other.sum[2] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isinf(MomentDifference(other, exact, 5)));
 }
 
 TEST(ChebyshevSums, FindTheLattice) {

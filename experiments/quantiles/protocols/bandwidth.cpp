@@ -16,6 +16,7 @@
 
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/sums/moment_difference.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/quantiles/data/columns.hpp"
 #include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
@@ -131,17 +132,8 @@ class BandwidthProtocol final : public harness::Protocol {
               "cudaMemcpy");
     quantiles::ChebyshevAccumulator reference(order, false);
     reference.Update(std::span<const Real>(host));
-    quantiles::ChebyshevSums found = sums.Sum(values, n, nullptr);
-    const quantiles::ChebyshevSums& exact = reference.sums();
-    double worst = found.sum[0] == exact.sum[0] && found.min == exact.min &&
-                           found.max == exact.max && found.at_min == exact.at_min &&
-                           found.at_max == exact.at_max
-                       ? 0
-                       : 1;
-    found.MoveTo(exact.map, order);
-    for (int k = 1; k <= order; ++k) {
-      worst = std::max(worst, std::abs(found.sum[k] - exact.sum[k]) / exact.sum[0]);
-    }
+    const double worst =
+        quantiles::MomentDifference(sums.Sum(values, n, nullptr), reference.sums(), order);
     const double allowed = sizeof(Real) == 4 ? 1e-8 : 1e-13;
     return {true,  worst <= allowed, "largest error of a moment",
             worst, allowed,          "the CPU's sums of the first values"};

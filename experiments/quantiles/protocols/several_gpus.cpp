@@ -11,6 +11,7 @@
 
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/sums/moment_difference.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/quantiles/data/columns.hpp"
 #include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
@@ -81,15 +82,7 @@ class SlicedStream {
     for (const auto& slice : slices_) {
       reference.Update(std::span<const float>(slice->host.data(), std::min(kPrefix, slice->count)));
     }
-    quantiles::ChebyshevSums found = Sum(kPrefix, false);
-    const quantiles::ChebyshevSums& exact = reference.sums();
-    const bool same =
-        found.sum[0] == exact.sum[0] && found.min == exact.min && found.max == exact.max;
-    double worst = same ? 0 : 1;
-    found.MoveTo(exact.map, kOrder);
-    for (int k = 1; k <= kOrder; ++k) {
-      worst = std::max(worst, std::abs(found.sum[k] - exact.sum[k]) / exact.sum[0]);
-    }
+    const double worst = quantiles::MomentDifference(Sum(kPrefix, false), reference.sums(), kOrder);
     return {true,  worst <= 1e-8, "largest error of a moment",
             worst, 1e-8,          "the CPU's sums of the first values of each slice"};
   }
