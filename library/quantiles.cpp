@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "algorithms/quantiles/cuda/find_device_update.hpp"
+#include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/cuda/on_device.hpp"

@@ -14,7 +14,7 @@
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/quantiles/cuda/device_testing.hpp"
-#include "algorithms/quantiles/cuda/find_device_update.hpp"
+#include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"

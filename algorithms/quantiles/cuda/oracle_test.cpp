@@ -13,7 +13,7 @@
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/quantiles/cuda/device_testing.hpp"
-#include "algorithms/quantiles/cuda/find_device_update.hpp"
+#include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/nasty_streams_testing.hpp"
 #include "algorithms/quantiles/tuning.hpp"

@@ -13,7 +13,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "algorithms/quantiles/cuda/find_device_update.hpp"
+#include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "base/parallel.hpp"
 #include "datasets/generators/generators.hpp"

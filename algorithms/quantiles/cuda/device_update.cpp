@@ -1,4 +1,4 @@
-#include "algorithms/quantiles/cuda/find_device_update.hpp"
+#include "algorithms/quantiles/cuda/device_update.hpp"
 
 #include "algorithms/quantiles/sketches/moment_sketch.hpp"
 
