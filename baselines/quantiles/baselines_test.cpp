@@ -8,10 +8,13 @@
 #include "algorithms/quantiles/niae.hpp"
 #include "baselines/quantiles/datasketches.hpp"
 #include "baselines/quantiles/kll_sketch.hpp"
-#include "baselines/quantiles/sorted_sketch.hpp"
 
 namespace retable::quantiles {
 namespace {
+
+std::unique_ptr<QuantileSketch> MakeByName(const std::string& name, const Parameters& parameters) {
+  return Registry<QuantileSketch>::Instance().Make(name, Device::kCpu, parameters);
+}
 
 std::vector<double> Draw(std::size_t n, std::uint64_t seed = 1) {
   std::mt19937_64 engine(seed);
@@ -33,7 +36,7 @@ double WorstRankError(const QuantileSketch& sketch, std::vector<double> values) 
 TEST(Kll, IsExactWhileItHoldsEverything) {
   const auto values = Draw(40);
   const auto kll = MakeKllSketch(50, 1);
-  const auto exact = MakeSortedSketch();
+  const auto exact = MakeByName("Sorted", {});
   kll->update(std::span(values));
   exact->update(std::span(values));
   for (const double phi : NiaePhis(101)) EXPECT_EQ(kll->quantile(phi), exact->quantile(phi));
@@ -105,7 +108,7 @@ TEST(Kll, Merges) {
     EXPECT_LT(WorstRankError(*left, all), 0.03) << right;
   }
   EXPECT_THROW(MakeKllSketch(500, 1)->merge(*MakeKllSketch(50, 1)), std::invalid_argument);
-  EXPECT_THROW(MakeKllSketch(500, 1)->merge(*MakeSortedSketch()), std::invalid_argument);
+  EXPECT_THROW(MakeKllSketch(500, 1)->merge(*MakeByName("Sorted", {})), std::invalid_argument);
 }
 
 TEST(Kll, TakesNastyStreams) {
@@ -167,7 +170,7 @@ TEST(Kll, DistributionAndQuantilesAgree) {
 }
 
 TEST(Sorted, IsTheEmpiricalQuantile) {
-  const auto sketch = MakeSortedSketch();
+  const auto sketch = MakeByName("Sorted", {});
   EXPECT_THROW(sketch->quantile(0.5), std::logic_error);
   sketch->update(std::span<const float>(std::vector<float>{3, 1, 2, std::nanf("")}));
   const auto other = sketch->empty_clone();
@@ -179,10 +182,6 @@ TEST(Sorted, IsTheEmpiricalQuantile) {
   EXPECT_EQ(sketch->quantile(1), 3);
   sketch->merge(*sketch);
   EXPECT_EQ(sketch->count(), 8u);
-}
-
-std::unique_ptr<QuantileSketch> MakeByName(const std::string& name, const Parameters& parameters) {
-  return Registry<QuantileSketch>::Instance().Make(name, Device::kCpu, parameters);
 }
 
 TEST(DdSketch, KeepsItsRelativeError) {

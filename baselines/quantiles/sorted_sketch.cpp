@@ -1,9 +1,12 @@
-#include "baselines/quantiles/sorted_sketch.hpp"
+//! @file
+//! Exact quantiles, the reference of all other methods: keeps every value and sorts on demand. O(n)
+//! memory, O(n log n) a query.
 
 #include <algorithm>
 #include <cmath>
 
 #include "algorithms/quantiles/niae.hpp"
+#include "algorithms/quantiles/quantile_sketch.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -20,7 +23,9 @@ class SortedSketch final : public QuantileSketch {
   }
   std::size_t count() const override { return values_.size(); }
   std::size_t bytes() const override { return values_.size() * sizeof(double); }
-  std::unique_ptr<QuantileSketch> empty_clone() const override { return MakeSortedSketch(); }
+  std::unique_ptr<QuantileSketch> empty_clone() const override {
+    return std::make_unique<SortedSketch>();
+  }
 
  protected:
   std::vector<double> finite_quantiles(std::span<const double> phis) const override {
@@ -54,12 +59,7 @@ RETABLE_REGISTER(QuantileSketch, sorted,
                   .summary = "the exact quantiles, by keeping and sorting every value",
                   .citation = "Mitchell, Frank, Holmes 2021, section 2",
                   .parameters = {},
-                  .make = [](const Parameters&) { return MakeSortedSketch(); }});
+                  .make = [](const Parameters&) { return std::make_unique<SortedSketch>(); }});
 
 }  // namespace
-
-std::unique_ptr<QuantileSketch> MakeSortedSketch() {
-  return std::make_unique<SortedSketch>();
-}
-
 }  // namespace retable::quantiles

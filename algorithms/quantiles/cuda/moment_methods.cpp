@@ -5,48 +5,37 @@
 #if defined(RETABLE_HAS_CUDA)
 
 #include "algorithms/quantiles/cuda/moments.hpp"
-#include "algorithms/quantiles/sketches/moment_sketch.hpp"
-#include "algorithms/quantiles/sketches/order_parameter.hpp"
+#include "algorithms/quantiles/sketches/moment_method.hpp"
 
 namespace retable::quantiles {
 namespace {
 
 RETABLE_REGISTER(QuantileSketch, me_central,
-                 {.name = "ME-central",
-                  .device = Device::kCuda,
-                  .summary = "maximum entropy; Pebay's merge by tree reduction",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 7",
-                  .parameters = {kOrder},
-                  .make = [](const Parameters& p) {
-                    return MakeMaxEntropySketch(MakeCentralAccumulatorCuda(Order(p)), false);
-                  }});
+                 (MomentMethod("ME-central", Device::kCuda,
+                               "maximum entropy; Pebay's merge by tree reduction",
+                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
+                                 return MakeMaxEntropySketch(MakeCentralAccumulatorCuda(order),
+                                                             false);
+                               })));
 RETABLE_REGISTER(QuantileSketch, me_naive,
-                 {.name = "ME-naive",
-                  .device = Device::kCuda,
-                  .summary = "maximum entropy; raw power sums by tree reduction",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 7",
-                  .parameters = {kOrder},
-                  .make = [](const Parameters& p) {
-                    return MakeMaxEntropySketch(MakeNaiveAccumulatorCuda(Order(p)), false);
-                  }});
+                 (MomentMethod("ME-naive", Device::kCuda,
+                               "maximum entropy; raw power sums by tree reduction",
+                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
+                                 return MakeMaxEntropySketch(MakeNaiveAccumulatorCuda(order),
+                                                             false);
+                               })));
 RETABLE_REGISTER(QuantileSketch, legendre_central,
-                 {.name = "Legendre-central",
-                  .device = Device::kCuda,
-                  .summary = "Legendre series; Pebay's merge by tree reduction",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 7",
-                  .parameters = {kOrder},
-                  .make = [](const Parameters& p) {
-                    return MakeLegendreSketch(MakeCentralAccumulatorCuda(Order(p)));
-                  }});
+                 (MomentMethod("Legendre-central", Device::kCuda,
+                               "Legendre series; Pebay's merge by tree reduction",
+                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
+                                 return MakeLegendreSketch(MakeCentralAccumulatorCuda(order));
+                               })));
 RETABLE_REGISTER(QuantileSketch, legendre_naive,
-                 {.name = "Legendre-naive",
-                  .device = Device::kCuda,
-                  .summary = "Legendre series; raw power sums by tree reduction",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 7",
-                  .parameters = {kOrder},
-                  .make = [](const Parameters& p) {
-                    return MakeLegendreSketch(MakeNaiveAccumulatorCuda(Order(p)));
-                  }});
+                 (MomentMethod("Legendre-naive", Device::kCuda,
+                               "Legendre series; raw power sums by tree reduction",
+                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
+                                 return MakeLegendreSketch(MakeNaiveAccumulatorCuda(order));
+                               })));
 
 }  // namespace
 }  // namespace retable::quantiles

@@ -111,7 +111,6 @@ class MomentSketch : public QuantileSketch, public DensityEstimate, public Distr
 class MaxEntropySketch final : public MomentSketch {
  public:
   using MomentSketch::MomentSketch;
-  bool monotone() const override { return true; }
 
   std::unique_ptr<QuantileSketch> empty_clone() const override {
     return std::make_unique<MaxEntropySketch>(moments_->empty_clone(), log_);

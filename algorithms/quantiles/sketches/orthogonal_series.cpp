@@ -1,4 +1,28 @@
-#include "algorithms/quantiles/sketches/orthogonal_series.hpp"
+//! @file
+//! The two-pass orthogonal series estimators: Chebyshev, cosine, Fourier, Hermite.
+//!
+//! Problem: a density from its expansion f = sum a_i g_i in functions orthogonal under a weight w,
+//! with a_i = E[g_i(t) w(t)] / c_i estimated by a mean over the data (Mitchell et al. 2021, eqs. 9,
+//! 10 and table 1). Approach: the first pass finds [min, max], the second maps the data affinely to
+//! the series' domain and sums w g_i by the family's recurrence. Every g_i has an exact
+//! antiderivative, so F is a series as well; quantiles are the first root of F(t) = phi met by
+//! bracketed Newton, clamped to the range. Nothing shifts or rescales a negative density or a mass
+//! that is not 1: the paper found that to cost accuracy.
+//!
+//! | series    | domain of the data | g_i              | w            | c_0, c_i          |
+//! |-----------|--------------------|------------------|--------------|-------------------|
+//! | Chebyshev | (-1, 1)            | T_i              | 1/sqrt(1-t^2)| pi, pi/2          |
+//! | Cosine    | [0, pi]            | cos i t          | 1            | pi, pi/2          |
+//! | Fourier   | [-pi, pi]          | cos i t, sin i t | 1            | 2 pi, pi          |
+//! | Hermite   | [-s, s]            | He_i             | exp(-t^2/2)  | sqrt(2 pi) i!     |
+//!
+//! Two choices the paper leaves open are parameters. Chebyshev's weight is infinite at the ends,
+//! where every column has its minimum and maximum: the data are mapped to [-1+margin, 1-margin].
+//! Hermite functions live on about [-2 sqrt l, 2 sqrt l]: "scale" is s. Measurements:
+//! docs/lab/quantiles/014-free-choices.md.
+//!
+//! Complexity: O(l) a value and one sine or square root; memory l + 3 numbers (Fourier 2 l + 3).
+//! Merging needs equal bounds in the second pass. Deterministic.
 
 #include <algorithm>
 #include <array>
@@ -8,10 +32,13 @@
 #include <stdexcept>
 
 #include "algorithms/quantiles/estimators/root.hpp"
+#include "algorithms/quantiles/quantile_sketch.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
 namespace {
+
+enum class Series { kChebyshev, kCosine, kFourier, kHermite };
 
 constexpr double kPi = std::numbers::pi;
 constexpr std::size_t kLanes = 8;
@@ -381,53 +408,8 @@ class OrthogonalSeries final : public QuantileSketch,
   std::array<double, kMaxOrder + 1> sine_{};    //!< sums of the sines
 };
 
-const ParameterInfo kOrder{"l", std::int64_t{10}, "highest order of the series, 1 to 15"};
-
-template <Series series>
-std::unique_ptr<QuantileSketch> Make(const Parameters& p, const char* name, double fallback) {
-  const int order = CheckOrder(IntegerParameter(p, "l", 10));
-  return MakeOrthogonalSeries(series, order, *name == 0 ? 0 : RealParameter(p, name, fallback));
-}
-
-constexpr double kMargin = 0.025;
-constexpr double kScale = 2;
-
-RETABLE_REGISTER(QuantileSketch, chebyshev,
-                 {.name = "Chebyshev",
-                  .device = Device::kCpu,
-                  .summary = "two-pass Chebyshev series",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 4, table 1",
-                  .parameters = {kOrder, {"margin", kMargin, "keeps data off the ends, 0 to 0.5"}},
-                  .make = [](const Parameters& p) {
-                    return Make<Series::kChebyshev>(p, "margin", kMargin);
-                  }});
-RETABLE_REGISTER(QuantileSketch, cosine,
-                 {.name = "Cosine",
-                  .device = Device::kCpu,
-                  .summary = "two-pass cosine series",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 4, table 1",
-                  .parameters = {kOrder},
-                  .make = [](const Parameters& p) { return Make<Series::kCosine>(p, "", 0); }});
-RETABLE_REGISTER(QuantileSketch, fourier,
-                 {.name = "Fourier",
-                  .device = Device::kCpu,
-                  .summary = "two-pass Fourier series",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 4",
-                  .parameters = {kOrder},
-                  .make = [](const Parameters& p) { return Make<Series::kFourier>(p, "", 0); }});
-RETABLE_REGISTER(QuantileSketch, hermite,
-                 {.name = "Hermite",
-                  .device = Device::kCpu,
-                  .summary = "two-pass Hermite series",
-                  .citation = "Mitchell, Frank, Holmes 2021, section 4, table 1",
-                  .parameters = {kOrder, {"scale", kScale, "half-width the data are mapped to"}},
-                  .make = [](const Parameters& p) {
-                    return Make<Series::kHermite>(p, "scale", kScale);
-                  }});
-
-}  // namespace
-
-std::unique_ptr<QuantileSketch> MakeOrthogonalSeries(Series series, int order, double extent) {
+//! @param extent the margin (Chebyshev) or the scale (Hermite)
+std::unique_ptr<QuantileSketch> MakeSeries(Series series, int order, double extent) {
   if (series == Series::kChebyshev && !(extent >= 0 && extent <= 0.5)) {
     throw std::invalid_argument("margin must be 0 to 0.5");
   }
@@ -437,4 +419,38 @@ std::unique_ptr<QuantileSketch> MakeOrthogonalSeries(Series series, int order, d
   return std::make_unique<OrthogonalSeries>(series, order, extent);
 }
 
+//! @param extent the parameter that MakeSeries calls so, or none
+Method<QuantileSketch> Describe(const char* name, Series series, const char* summary,
+                                const char* citation, std::vector<ParameterInfo> extent = {}) {
+  constexpr std::int64_t kOrder = 10;
+  std::vector<ParameterInfo> parameters = {{"l", kOrder, "highest order of the series, 1 to 15"}};
+  parameters.insert(parameters.end(), extent.begin(), extent.end());
+  return {.name = name,
+          .device = Device::kCpu,
+          .summary = summary,
+          .citation = citation,
+          .parameters = parameters,
+          .make = [series, extent](const Parameters& p) {
+            const int order = CheckOrder(IntegerParameter(p, "l", kOrder));
+            if (extent.empty()) return MakeSeries(series, order, 0);
+            const double fallback = std::get<double>(extent[0].fallback);
+            return MakeSeries(series, order, RealParameter(p, extent[0].name, fallback));
+          }};
+}
+
+constexpr const char* kTable1 = "Mitchell, Frank, Holmes 2021, section 4, table 1";
+
+RETABLE_REGISTER(QuantileSketch, chebyshev,
+                 (Describe("Chebyshev", Series::kChebyshev, "two-pass Chebyshev series", kTable1,
+                           {{"margin", 0.025, "keeps data off the ends, 0 to 0.5"}})));
+RETABLE_REGISTER(QuantileSketch, cosine,
+                 (Describe("Cosine", Series::kCosine, "two-pass cosine series", kTable1)));
+RETABLE_REGISTER(QuantileSketch, fourier,
+                 (Describe("Fourier", Series::kFourier, "two-pass Fourier series",
+                           "Mitchell, Frank, Holmes 2021, section 4")));
+RETABLE_REGISTER(QuantileSketch, hermite,
+                 (Describe("Hermite", Series::kHermite, "two-pass Hermite series", kTable1,
+                           {{"scale", 2.0, "half-width the data are mapped to"}})));
+
+}  // namespace
 }  // namespace retable::quantiles

@@ -42,8 +42,6 @@ class MaxEntropyDensity {
 
   //! Largest |E[T_k] - mu_k| over k = 1..order.
   double residual() const { return fit_.residual; }
-  int iterations() const { return fit_.iterations; }
-  int order() const { return order_; }
   //! The dual's value: the entropy of the fitted density where it converged.
   double dual() const { return fit_.dual; }
   const Moments& theta() const { return fit_.theta; }
