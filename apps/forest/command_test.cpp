@@ -170,6 +170,13 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
   says({"fit", Path("header.csv"), "--out", x}, "header.csv has no rows");
   says({"fit", "iris", "--trees", "1", "--out", here}, "Is a directory");
   says({"predict", Path("torn.json"), "iris"}, "torn.json: ");
+  Write("two.csv", "a,b,y\n1,2,0\n2,1,1\n");
+  says({"fit", Path("two.csv"), "--target", "y", "--weights", "y", "--out", x},
+       "two.csv: column \"y\" is named as the weights and as the target: name another");
+  ASSERT_EQ(Fit("two.csv", {}), 0) << err_.str();
+  for (const std::string option : {"--target", "--weights"}) {
+    says({"predict", Path(model_), Path("two.csv"), option, "a"}, "as a feature of the model");
+  }
   says({"predict", here, "iris"}, "Is a directory");
   EXPECT_FALSE(std::filesystem::exists(x));
 }

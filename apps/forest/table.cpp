@@ -42,22 +42,28 @@ std::size_t Find(const std::vector<std::string>& names, const std::string& name,
 
 Columns Choose(const std::vector<std::string>& names, const TableRequest& request, Table& table) {
   Columns columns;
-  if (!request.weights.empty()) {
-    columns.weights = Find(names, request.weights, table.data, "the weights");
-  }
+  std::vector<const char*> roles(names.size(), nullptr);
+  const auto take = [&](const std::string& name, const char* role) {
+    const std::size_t at = Find(names, name, table.data, role);
+    if (roles[at] != nullptr) {
+      throw std::invalid_argument(table.data + ": column \"" + name + "\" is named as " +
+                                  roles[at] + " and as " + role + ": name another");
+    }
+    roles[at] = role;
+    return at;
+  };
+  if (!request.weights.empty()) columns.weights = take(request.weights, "the weights");
   for (const TrainedFeature& feature : request.features) {
-    columns.features.push_back(Find(names, feature.name, table.data, "a feature of the model"));
+    columns.features.push_back(take(feature.name, "a feature of the model"));
   }
-  std::vector<char> taken(names.size());
-  if (columns.weights) taken[*columns.weights] = 1;
-  for (const std::size_t feature : columns.features) taken[feature] = 1;
   if (!request.target.empty()) {
-    columns.target = Find(names, request.target, table.data, "the target");
-  } else if (request.last_target && request.labels.empty() && !names.empty() && taken.back() == 0) {
+    columns.target = take(request.target, "the target");
+  } else if (request.last_target && request.labels.empty() && !names.empty() &&
+             roles.back() == nullptr) {
     columns.target = names.size() - 1;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (columns.target == i || taken[i] != 0) continue;
+    if (columns.target == i || roles[i] != nullptr) continue;
     if (request.features.empty()) {
       columns.features.push_back(i);
     } else {
