@@ -14,7 +14,7 @@ namespace {
 int BitsBelow(double total, int limit) {
   int exponent = 0;
   std::frexp(total, &exponent);
-  return std::clamp(limit - exponent, -900, 900);
+  return limit - exponent;
 }
 
 double WeightOf(const Targets& targets, std::uint32_t row) {
@@ -24,6 +24,7 @@ double WeightOf(const Targets& targets, std::uint32_t row) {
 //! Powers of two that fixed point and its squares hold beside each other.
 constexpr double kLargestWeights = 0x1p300;
 constexpr double kLargestSpread = 0x1p400;
+constexpr double kLargestSum = 0x1p900, kSmallestSum = 0x1p-830;
 
 void CheckTotal(double total) {
   if (total <= kLargestWeights && total >= 1 / kLargestWeights) return;
@@ -36,6 +37,13 @@ void CheckSpread(double spread) {
   throw std::invalid_argument(
       "the targets lie up to " + FormatNumber(spread) +
       " from their mean: scale them, between 2^-400 and 2^400 can be squared");
+}
+
+void CheckSum(double sum) {
+  if (sum <= kLargestSum && sum >= kSmallestSum) return;
+  throw std::invalid_argument("the targets' weighted distances from their mean, or the squares, " +
+                              ("add up to " + FormatNumber(sum)) +
+                              ": scale weights or targets, between 2^-830 and 2^900 is held");
 }
 
 //! The weighted mean, rounded to a power of two about as large as the targets' spread: whole
@@ -87,6 +95,10 @@ void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order, 
   if (drawn) {  // the farthest row may be drawn again and again
     sizes = static_cast<double>(order.size()) * farthest;
     squares = sizes * farthest;
+  }
+  if (farthest > 0) {
+    CheckSum(sizes);
+    CheckSum(squares);
   }
   scale.sum_bits = BitsBelow(sizes, 61);
   scale.square_bits = BitsBelow(squares, 61);

@@ -576,6 +576,14 @@ TEST(Targets, BadOnesAreNamed) {
     EXPECT_NE(std::string(error.what()).find("lie up to 1e-300 from"), std::string::npos)
         << error.what();
   }
+  // Either alone is held; the squares of both together are beyond what doubles hold.
+  const std::vector<double> far = {1e119, 0, -1e119}, heavy = {1e88, 1e88, 1e88};
+  const std::vector<double> near = {1e-110, 0, -1e-110}, light = {1e-80, 1e-80, 1e-80};
+  EXPECT_NO_THROW(fit(Targets::Regression(far)));
+  EXPECT_NO_THROW(fit(Targets::Regression(near)));
+  EXPECT_NO_THROW(fit(Targets::Regression(far, light)));
+  EXPECT_THROW(fit(Targets::Regression(far, heavy)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets::Regression(near, light)), std::invalid_argument);
   const auto report = Registry<ForestTrainer>::Instance().Make("report", Device::kCpu, {});
   EXPECT_THROW(report->fit({x.data(), 3, 1}, Targets::Regression(fine), {}), std::invalid_argument);
   const std::vector<float> holes = {1, NAN, 3};
