@@ -19,7 +19,10 @@ if [ -z "$compiler" ] || [ -z "$emulator" ]; then
 fi
 
 root=$BUILD/root
-if [ ! -f "$root/complete" ]; then
+# What setup.sh installs to link with.
+mapfile -t libraries < <(sed -n '/^packages=(/,/^)/p' tools/setup.sh | grep -oE '[a-z0-9+-]+-dev')
+packages=(libc6-dev libstdc++-12-dev "${libraries[@]}")
+if [ "$(cat "$root/complete" 2>/dev/null)" != "${packages[*]}" ]; then
   rm -rf "$root"
   mkdir -p "$root/usr/lib" "$root/usr/bin" "$root/usr/sbin" "$BUILD"/apt/{lists,archives}/partial
   for folder in lib bin sbin; do ln -s "usr/$folder" "$root/$folder"; done
@@ -28,14 +31,12 @@ if [ ! -f "$root/complete" ]; then
     -o Dir::State::Lists="$BUILD/apt/lists" -o Dir::Cache="$BUILD/apt" -o Dir::Cache::archives="$BUILD/apt/archives"
     -o APT::Sandbox::User=root -o Debug::NoLocking=1)
   "${apt[@]}" update
-  "${apt[@]}" install --download-only --no-install-recommends -y libc6-dev libstdc++-12-dev libtomlplusplus-dev \
-    libcli11-dev nlohmann-json3-dev libfmt-dev libbenchmark-dev libgtest-dev libeigen3-dev libboost-dev \
-    libboost-math-dev libtbb-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
+  "${apt[@]}" install --download-only --no-install-recommends -y "${packages[@]}"
   for package in "$BUILD"/apt/archives/*.deb; do
     dpkg --fsys-tarfile "$package" | tar -C "$root" -x --keep-directory-symlink
   done
   rm -rf "$BUILD/apt"
-  touch "$root/complete"
+  echo "${packages[*]}" >"$root/complete"
 fi
 
 cmake -S . -B "$BUILD" -G Ninja -DCMAKE_BUILD_TYPE=Release -DRETABLE_CUDA=OFF -DRETABLE_OPENCV=OFF \

@@ -34,4 +34,4 @@ for step in "${steps[@]}"; do
   echo "RUN $step"
   inside "" "$step"
 done
-inside --net "make reproduce $(printf '%q ' "$@")"
+inside --net "make reproduce${*:+ $(printf '%q ' "$@")}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What tools/setup.sh says where a card is seen: with stand-ins for nvidia-smi and the package tools."""
+"""What tools/setup.sh says where a card is seen, and what arm.sh and container.sh ask others to do: with stand-ins for the
+programs that they start."""
 
 import os
 import pathlib
@@ -7,7 +8,26 @@ import subprocess
 import tempfile
 import unittest
 
-SETUP = pathlib.Path(__file__).resolve().parent / "setup.sh"
+TOOLS = pathlib.Path(__file__).resolve().parent
+
+
+def stand_in(folder, commands):
+    """Programs in a folder: {name: what its shell script does}."""
+    for name, text in commands.items():
+        path = pathlib.Path(folder, name)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+
+def asked(script, commands, *arguments):
+    """What stand-ins, which write to $ASKED, are asked by a script."""
+    with tempfile.TemporaryDirectory() as folder:
+        stand_in(folder, commands)
+        log = pathlib.Path(folder, "asked")
+        subprocess.run([str(TOOLS / script), *(argument.format(folder) for argument in arguments)], capture_output=True,
+                       env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "BUILD": f"{folder}/build",
+                            "ASKED": str(log)})
+        return log.read_text()
 
 
 def said(card, toolkit, **environment):
@@ -19,15 +39,12 @@ def said(card, toolkit, **environment):
             "apt-cache": f"[ \"$1\" = policy ] && echo '  Candidate: {toolkit}'; true",
             "sudo": "exit 1",
         }
-        for name, text in commands.items():
-            path = pathlib.Path(folder, name)
-            path.write_text(f"#!/bin/sh\n{text}\n")
-            path.chmod(0o755)
+        stand_in(folder, commands)
         for name in ("bash", "sh", "sed", "id", "head", "dirname", "grep", "realpath", "apt-get"):
             found = next((p for p in ("/usr/bin/", "/bin/") if os.path.exists(p + name)), None)
             if found:
                 os.symlink(found + name, os.path.join(folder, name))
-        run = subprocess.run([str(SETUP)], env={"PATH": folder, "CUDA_PATH": folder, **environment},
+        run = subprocess.run([str(TOOLS / "setup.sh")], env={"PATH": folder, "CUDA_PATH": folder, **environment},
                              capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
         return run.stderr
@@ -46,6 +63,23 @@ class ACardWithoutAToolkit(unittest.TestCase):
     def test_no_card_or_a_named_compiler_needs_none(self):
         self.assertEqual("", said(False, "12.0.140"))
         self.assertEqual("", said(True, "12.0.140", CUDACXX="/opt/nvcc"))
+
+
+class OtherMachines(unittest.TestCase):
+    def test_arm_takes_every_library_of_the_build(self):
+        dependencies = (TOOLS.parent / "cmake/RetableDependencies.cmake").read_text()
+        packages = asked("arm.sh", {"aarch64-linux-gnu-g++": "", "qemu-aarch64-static": "",
+                                    "apt-get": 'echo "$@" >>"$ASKED"; case "$*" in *install*) exit 1; esac'})
+        for library, package in (("zstd.h", "libzstd-dev"), ("CURL", "libcurl4-openssl-dev"), ("fmt", "libfmt-dev")):
+            self.assertIn(library, dependencies)
+            self.assertIn(package, packages)
+
+    def test_a_container_without_arguments_makes_the_default(self):
+        commands = {"podman": "exit 1", "docker": "exit 1", "git": "tar -c -T /dev/null", "cp": "",
+                    "debootstrap": 'mkdir -p "$3/etc"', "unshare": 'for last; do :; done; echo "$last" >>"$ASKED"'}
+        self.assertEqual(asked("container.sh", commands, "{}/root").splitlines()[-1], "make reproduce")
+        more = asked("container.sh", commands, "{}/root", "EXPERIMENTS=quantiles/*", "OUT=a b").splitlines()[-1]
+        self.assertEqual(more.split(), ["make", "reproduce", "EXPERIMENTS=quantiles/\\*", "OUT=a\\", "b"])
 
 
 if __name__ == "__main__":
