@@ -69,14 +69,15 @@ function(retable_component family)
     install(FILES ${CMAKE_SOURCE_DIR}/algorithms/shuffle/thrust_drop_in.cuh COMPONENT library
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/retable RENAME thrust_shuffle.cuh)
   endif()
-  retable_pkg_config(${family} "retable_core = ${PROJECT_VERSION}" "-lretable_${family}" "")
+  retable_pkg_config(${family} "retable_core = ${PROJECT_VERSION}" "-lretable_${family}")
 endfunction()
 
-# retable_pkg_config(<component> <requires> <libs> <private libs>)
-function(retable_pkg_config component requires libs private_libs)
+# retable_pkg_config(<component> <requires> <libs>)
+function(retable_pkg_config component requires libs)
+  file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   set(file ${CMAKE_BINARY_DIR}/lib/retable_${component}.pc)
   file(CONFIGURE OUTPUT ${file} @ONLY CONTENT [[
-prefix=${pcfiledir}/../..
+prefix=${pcfiledir}/@up@
 includedir=${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
 libdir=${prefix}/@CMAKE_INSTALL_LIBDIR@
 
@@ -97,7 +98,7 @@ function(retable_components)
     string(APPEND libs " -L${cuda_libraries} -lcudart_static -lrt")
   endif()
   retable_core()
-  retable_pkg_config(core "" "${libs} -lstdc++" "")
+  retable_pkg_config(core "" "${libs} -lstdc++")
   set(components core)
   file(GLOB facades CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/library/*.cpp)
   foreach(facade ${facades})

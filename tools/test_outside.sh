@@ -48,6 +48,16 @@ if command -v pkg-config > /dev/null; then
   "${CXX:-c++}" -std=c++20 "$work/example/main.cpp" -o "$work/by_pkg_config" \
     $(pkg-config --cflags --libs retable_treeshap retable_shuffle)
   "$work/by_pkg_config" "$model"
+  # Debian's folder of libraries below /usr is a level deeper.
+  cmake -S "$here" -B "$work/deep" -DRETABLE_LIBRARY_ONLY=ON -DRETABLE_CUDA=OFF -DCMAKE_INSTALL_LIBDIR=lib/any \
+    > "$work/deep.log" || { cat "$work/deep.log"; exit 1; }
+  mkdir -p "$work/deeper/lib/any/pkgconfig"
+  cp "$work/deep/lib"/*.pc "$work/deeper/lib/any/pkgconfig"
+  found=$(PKG_CONFIG_PATH=$work/deeper/lib/any/pkgconfig pkg-config --variable=prefix retable_core)
+  if [ "$(realpath "$found")" != "$(realpath "$work/deeper")" ]; then
+    echo "installed below $work/deeper, pkg-config names $found" >&2
+    exit 1
+  fi
 else
   echo "pkg-config is not installed: its files were not tried"
 fi
