@@ -372,7 +372,7 @@ def check_function(tree):
                    f"{MOST_COMPLEXITY}: extract functions")
 
 
-def fields(code, structs, struct):
+def fields(code, struct):
     """The number of fields of a struct, those of structs inside of it left out."""
     body = code[struct.body_begin:struct.body_end]
     # Whatever stands in braces or parentheses holds no field.
@@ -385,7 +385,7 @@ def fields(code, structs, struct):
         body = changed
     body = re.sub(r"\b(public|private|protected)\s*:(?!:)|\b(alignas|__align__)\s*\0", "", body)
     count = 0
-    for statement in re.sub("\1;(?=\s*[;,=])", "", body).split(";"):
+    for statement in re.sub("\1;(?=[ \n]*[;,=])", "", body).split(";"):
         statement = statement.strip().rstrip("\1").strip()
         left = statement.split("=")[0]
         if not statement or "\0" in left or "operator" in left:
@@ -429,7 +429,7 @@ def check_launch(tree):
                     if where.name in reached:
                         wanted[where.name, struct.body_begin] = (where, struct)
     for source, struct in wanted.values():
-        count = fields(source.scanned[2], source.scanned[1], struct)
+        count = fields(source.scanned[2], struct)
         if count > MOST_FIELDS:
             yield (source.name, source.line(struct.begin), f"{struct.name} has {count} fields and is passed to kernels; "
                    f"at most {MOST_FIELDS}: nest structs (Rows, Output)")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills the measured figures of pages and notes in from results/recorded, or checks that they agree (`make docs`, `make test`).
 
-A figure is a number or a date that its reference follows at once. In Markdown the reference is a comment, in the TOML of an
+A figure is a number that its reference follows at once. In Markdown the reference is a comment, in the TOML of an
 experiment it stands in braces:
 
     114<!--cell("Cal_housing-large", "Kernel speedup")-->        114{cell('Cal_housing-large', 'Kernel speedup')}
@@ -16,7 +16,6 @@ ARTIFACT' of `cell` and the others names another.
     verdicts(verdict, artifact, kind=..), claims(..)               how many
     beside(verdict, artifact)    measured by published, of the cells with that verdict
     found(file, pattern)         what the pattern's group finds in a file of FOLDER, once; founds: all of it
-    captured()                   the date of environment.json
     + - * / **  min max sum len mean median abs round(x, -2)
 
 A figure is written with as many decimals as it has, or with N digits where its reference is `digits(..., N)`, and with commas from
@@ -45,7 +44,7 @@ import subprocess
 import sys
 import tempfile
 
-NUMBER = r"\d{4}-\d\d-\d\d|[-+]?\d[\d,]*(?:\.\d+)?"
+NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?"
 MARKDOWN = re.compile(rf"(?P<figure>{NUMBER})<!--(?P<reference>.*?)-->|<!-- recorded: (?P<source>\S+ \S+) -->", re.DOTALL)
 NOTE = re.compile(rf"(?P<figure>{NUMBER})\{{(?P<reference>[^{{}}\n]*)\}}")
 LOST = re.compile(r"(?:<!--|\{)\s*(?:[a-z]+\(|paper\b)")
@@ -204,9 +203,6 @@ class Source:
             raise Wrong(f"{len(matches)} places of {self.folder}/{file} have the form {pattern}")
         return matches[0]
 
-    def captured(self):
-        return self.found("environment.json", r'"captured": "(\d{4}-\d\d-\d\d)')
-
 
 def digits(value, count):
     """The text of `value` in `count` digits: 3.5, 93, 470, 0.0030."""
@@ -217,13 +213,13 @@ def digits(value, count):
 
 PLAIN = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.mean, "median": statistics.median, "abs": abs,
          "round": round, "digits": digits}
-READING = ("cell", "cells", "ratios", "across", "verdicts", "claims", "beside", "found", "founds", "captured")
+READING = ("cell", "cells", "ratios", "across", "verdicts", "claims", "beside", "found", "founds")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.Pow: operator.pow, ast.USub: operator.neg}
 
 
 def evaluate(reference, source):
-    """@return the number, or the date, that a reference names. @throws Wrong"""
+    """@return the number that a reference names. @throws Wrong"""
     def value(node):
         if isinstance(node, ast.Constant):
             return node.value

@@ -114,7 +114,7 @@ class Docs(unittest.TestCase):
                 ("min(ratios('*', 'theirs (s)', 'ours (s)'))", "0.00", "3.50"), ("min(across('large', 'small', 'ours (s)'))", "0", "4"),
                 ("verdicts()", "0", "2"), ("verdicts('ORDER-ONLY')", "0", "0"), ("verdicts('M*', kind='ratio')", "0", "2"),
                 ("verdicts(kind='ratio', row='!small')", "0", "1"),
-                ("claims('HOLDS', 'family/*')", "0", "1"), ("1 - min(beside('MATCH', '*'))", "0.00", "0.02"), ("captured()", "2025-01-01", "2026-11-20"),
+                ("claims('HOLDS', 'family/*')", "0", "1"), ("1 - min(beside('MATCH', '*'))", "0.00", "0.02"),
                 ("max(founds('gpu-check/clock.csv', r'off .([0-9.]+) us'))", "0.0", "2.6"), ("digits(93.3 * 4, 2)", "0", "370"),
                 ("digits(3.504, 2)", "0", "3.5"), ("digits(0.0998, 2)", "0", "0.10"), ("digits(8, 2)", "0", "8.0"), ("digits(0.00304, 2)", "0", "0.0030")]:
             with self.subTest(reference):
