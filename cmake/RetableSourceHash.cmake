@@ -3,8 +3,11 @@
 
 function(retable_family_files family out)
   set(globs)
-  foreach(folder base algorithms/common algorithms/${family} baselines/${family} experiments/common
-                 experiments/${family})
+  set(folders base algorithms/common algorithms/${family} baselines/${family} experiments/common experiments/${family})
+  if(family STREQUAL "shapley")
+    list(APPEND folders algorithms/treeshap)  # whose models are games
+  endif()
+  foreach(folder ${folders})
     foreach(ending cpp hpp cu cuh)
       list(APPEND globs ${RETABLE_SOURCE}/${folder}/*.${ending})
     endforeach()
