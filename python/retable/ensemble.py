@@ -38,7 +38,7 @@ def _whole(value, name, least):
 
 class _ExtraTrees(BaseEstimator):
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=None, max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
+                 max_features=1.0, max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
                  min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, device="auto"):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -78,6 +78,8 @@ class _ExtraTrees(BaseEstimator):
         if isinstance(self.random_state, numbers.Integral):
             seed = int(self.random_state)
         depth = 0 if self.max_depth is None else _whole(self.max_depth, "max_depth", 1)
+        if not isinstance(self.bootstrap, (bool, numpy.bool_)):
+            raise ValueError(f"bootstrap is {self.bootstrap!r}: give True or False")
         leaves = 0 if self.max_leaf_nodes is None else _whole(self.max_leaf_nodes, "max_leaf_nodes", 2)
         return {"trees": _whole(self.n_estimators, "n_estimators", 1), "max_depth": depth,
                 "min_samples_split": max(2, _share(self.min_samples_split, rows, "min_samples_split")),
@@ -89,33 +91,19 @@ class _ExtraTrees(BaseEstimator):
                 "threads": 0 if self.n_jobs in (None, -1) else _whole(self.n_jobs, "n_jobs", 1)}
 
     def _fit(self, grow, x, targets, weights):
-        options = self._options(*x.shape)
-        if weights is not None:
-            weights = numpy.ascontiguousarray(weights, numpy.float64)
-            if not (weights > 0).any():
-                raise ValueError("the sample weights are all zero: some row has to weigh something")
-            # Rows of weight zero are as if they were not there.
-            if not (weights > 0).all():
-                kept = weights > 0
-                x, targets, weights = numpy.ascontiguousarray(x[kept]), targets[kept], weights[kept]
-        else:
-            weights = numpy.empty(0)
-        self.forest_ = grow(x, targets, weights, options)
+        weights = numpy.empty(0) if weights is None else numpy.ascontiguousarray(weights, numpy.float64)
+        self.forest_ = grow(x, targets, weights, self._options(*x.shape))
         return self
 
     def _rows(self, X):
-        check_is_fitted(self)
-        X = _device.to_host(X, "X")
-        x = validate_data(self, X, dtype=numpy.float32, order="C", reset=False,
-                          ensure_all_finite="allow-nan")
-        return numpy.ascontiguousarray(x)
+        return validate_data(self, _device.to_host(X, "X"), dtype=numpy.float32, order="C", reset=False,
+                             ensure_all_finite="allow-nan")
 
     def _predicted(self, X):
         """(rows, outputs): of rows in GPU memory a DeviceArray, predicted there."""
-        if not _device.on_device(X):
-            rows = self._rows(X)
-            return self.forest_.predict(rows)
         check_is_fitted(self)
+        if not _device.on_device(X):
+            return self.forest_.predict(self._rows(X))
         x = _device.View(X, "X")
         if x.dtype != numpy.float32 or len(x.shape) != 2:
             raise TypeError(f"X has the dtype {x.dtype} and {len(x.shape)} axes: rows in GPU memory are float32, of "
@@ -130,15 +118,15 @@ class _ExtraTrees(BaseEstimator):
         return _device.DeviceArray(memory, x.stream, shape, float)
 
     def _training_data(self, X, y, **checks):
+        # A fit that fails or is interrupted leaves no older forest beside the new names of features and classes.
+        vars(self).pop("forest_", None)
         X, y = _device.to_host(X, "X"), _device.to_host(y, "y")
-        X, y = validate_data(self, X, y, dtype=numpy.float32, order="C", ensure_all_finite="allow-nan",
-                             **checks)
-        return numpy.ascontiguousarray(X), y
+        return validate_data(self, X, y, dtype=numpy.float32, order="C", ensure_all_finite="allow-nan", **checks)
 
     def apply(self, X):
         """The number of each row's leaf in each tree: (rows, n_estimators), int64."""
-        rows = self._rows(X)
-        return self.forest_.apply(rows)
+        check_is_fitted(self)
+        return self.forest_.apply(self._rows(X))
 
     @property
     def feature_importances_(self):
@@ -249,13 +237,7 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
             if not (numpy.isfinite(by_class) & (by_class >= 0)).all():
                 raise ValueError(f"class_weight is {self.class_weight!r}: give each class a finite weight, 0 or more")
             weights = by_class if weights is None else weights * by_class
-        codes = codes.astype(numpy.uint32)
-        if weights is not None and weights[codes == codes.max()].max() == 0:
-            # The number of classes is that of the rows that weigh something: the last class needs one.
-            kept = numpy.unique(codes[weights > 0])
-            self.classes_, self.n_classes_ = self.classes_[kept], len(kept)
-            codes = numpy.searchsorted(kept, codes).astype(numpy.uint32)
-        return self._fit(_retable.Forest.fit_classes, x, codes, weights)
+        return self._fit(_retable.Forest.fit_classes, x, codes.astype(numpy.uint32), weights)
 
     def predict_proba(self, X):
         """Mean class fractions of the trees' leaves: (rows, classes); for rows in GPU memory (float32, row-major) a
@@ -282,16 +264,6 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
 
     Parameters, attributes and notes are those of `ExtraTreesClassifier`; max_features is 1.0, all features.
     """
-
-    def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=1.0, max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
-                 min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, device="auto"):
-        super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
-                         min_samples_leaf=min_samples_leaf, max_features=max_features,
-                         max_leaf_nodes=max_leaf_nodes, min_weight_fraction_leaf=min_weight_fraction_leaf,
-                         min_impurity_decrease=min_impurity_decrease,
-                         bootstrap=bootstrap, n_jobs=n_jobs, random_state=random_state,
-                         device=device)
 
     def fit(self, X, y, sample_weight=None):
         """Grows the forest on rows X and targets y. Returns the regressor."""

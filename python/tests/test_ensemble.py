@@ -92,13 +92,13 @@ def test_weights_and_classes(cancer):
     numbered = numpy.arange(len(y)) % 3
     for none in range(3):
         weighed = ExtraTreesClassifier(5, class_weight={none: 0}).fit(x, numbered)
-        assert weighed.predict_proba(x).shape == (len(x), len(weighed.classes_))
-        assert not (weighed.predict(x) == none).any()
+        assert weighed.classes_.tolist() == [0, 1, 2]  # as scikit-learn has it
+        assert not weighed.predict_proba(x)[:, none].any()
     for wrong in (-1, numpy.nan, numpy.inf):
         with pytest.raises(ValueError, match="class_weight"):
             ExtraTreesClassifier(5, class_weight={0: 1, 1: wrong}).fit(x, y)
     only = ExtraTreesClassifier(5).fit(x, words, (words == "benign").astype(float))
-    assert only.classes_.tolist() == ["benign"] and only.predict_proba(x).shape == (len(x), 1)
+    assert only.classes_.tolist() == ["benign", "malign"] and not only.predict_proba(x)[:, 1].any()
 
 
 def test_frames_and_search(cancer):
@@ -150,6 +150,15 @@ def test_leaves_hold_their_share_of_the_weight(cancer):
         ExtraTreesClassifier(min_weight_fraction_leaf=0.7).fit(*cancer)
 
 
+def test_a_fit_that_fails_leaves_no_older_forest(cancer):
+    x, y = cancer
+    model = ExtraTreesClassifier(3, random_state=0).fit(x, y)
+    with pytest.raises(ValueError, match="max_depth"):
+        model.set_params(max_depth=-1).fit(x, numpy.array(["benign", "malign", "other"])[numpy.arange(len(y)) % 3])
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        model.predict(x)
+
+
 def test_limits_beyond_any_forest(cancer):
     x, y = cancer
     free = ExtraTreesClassifier(3, random_state=0).fit(x, y).forest_.to_bytes()
@@ -165,13 +174,15 @@ def test_wrong_parameters(cancer):
                   {"max_features": 31}, {"max_features": "all"}, {"max_leaf_nodes": 1}, {"min_samples_leaf": 0},
                   {"min_samples_leaf": -2**40},
                   {"min_samples_split": 1.5}, {"min_impurity_decrease": -1.0}, {"device": "tpu"},
-                  {"n_jobs": 0}):
+                  {"n_jobs": 0}, {"bootstrap": "no"}):
         with pytest.raises(ValueError):
             ExtraTreesClassifier(**wrong).fit(x, y)
-    with pytest.raises(ValueError, match="zero"):
+    with pytest.raises(ValueError, match="zero|add up to 0"):
         ExtraTreesClassifier(3).fit(x, y, numpy.zeros(len(y)))
     with pytest.raises(ValueError, match="infinity|inf"):
         ExtraTreesClassifier(3).fit([[numpy.inf], [1]], [0, 1])
+    with pytest.raises(ValueError, match="there are 65535 at most"):
+        ExtraTreesClassifier(1).fit(numpy.arange(65536.0)[:, None], numpy.arange(65536))
     with pytest.raises(ValueError, match="checksum"):
         data = bytearray(ExtraTreesClassifier(3).fit(x, y).forest_.to_bytes())
         data[60] ^= 1

@@ -95,8 +95,8 @@ void CheckWeights(const Targets& targets) {
 std::uint32_t CountClasses(std::span<const std::uint32_t> labels) {
   const std::uint32_t last = *std::max_element(labels.begin(), labels.end());
   if (last < kMaxClasses) return last + 1;
-  throw std::invalid_argument("class " + std::to_string(last) + ": number the classes 0 .. " +
-                              std::to_string(kMaxClasses - 1) + " (EncodeLabels does)");
+  throw std::invalid_argument("class " + std::to_string(last) + ": there are " +
+                              std::to_string(kMaxClasses) + " at most, numbered from 0");
 }
 
 void CheckValues(std::span<const double> values) {
