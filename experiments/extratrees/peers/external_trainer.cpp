@@ -29,6 +29,7 @@ nlohmann::json NamedOptions(const ForestOptions& options) {
   nlohmann::json named{{"n_estimators", options.n_trees},
                        {"min_samples_split", options.min_samples_split},
                        {"min_samples_leaf", options.min_samples_leaf},
+                       {"min_weight_fraction_leaf", options.min_weight_fraction_leaf},
                        {"min_impurity_decrease", options.min_impurity_decrease},
                        {"bootstrap", options.bootstrap},
                        {"random_state", options.seed}};

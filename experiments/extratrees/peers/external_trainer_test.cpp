@@ -32,7 +32,9 @@ for line in source:
         source.read(size)
     if request["do"] == "load":
         shapes = [array["shape"] for array in request["arrays"]]
-        well = shapes == [[80, 3], [80], [0]] and request["options"]["n_estimators"] == 3
+        options = request["options"]
+        well = shapes == [[80, 3], [80], [0]] and options["n_estimators"] == 3
+        well = well and options["min_weight_fraction_leaf"] == 0.25
         say({"ok": True} if well else {"ok": False, "error": "asked for something else"})
     elif request["do"] == "answer":
         data = open(os.path.join(os.path.dirname(sys.argv[0]), "forest"), "rb").read()
@@ -74,6 +76,7 @@ TEST_F(ExternalForest, HandsOverAndChecksTheAnswer) {
   ExternalTrainer trainer("python3 '" + script + "'", "cpu", 0);
   const auto grown = ScikitLearnExtraTrees().fit(data_, Targets(y_), options_);
   WriteAnswer(WriteForestBytes(grown->host()));
+  options_.min_weight_fraction_leaf = 0.25;
   const auto fitted = trainer.fit(data_, Targets(y_), options_);
   EXPECT_EQ(fitted->host().trees, grown->host().trees);
   EXPECT_GT(fitted->own_seconds.value(), 0);
