@@ -22,6 +22,10 @@ packages=(xgboost==3.2.0 lightgbm==4.7.0 scikit-learn==1.9.1 catboost==1.2.10 nu
 # wanted NAME: whether ORACLE names it, or nothing.
 wanted() { [ -z "${ORACLE:-}" ] || [[ " $ORACLE " == *" $1 "* ]]; }
 
+for name in ${ORACLE:-}; do
+  [ "$name" = trainers ] || [ -x "$BUILD/$name" ] || { echo "ORACLE names $name: no test program of $BUILD" >&2; exit 1; }
+done
+
 # run_test PROGRAM TEST: one line of the table.
 run_test() {
   local log

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What tools/setup.sh says where a card is seen, and what arm.sh and container.sh ask others to do: with stand-ins for the
-programs that they start."""
+"""What setup.sh says where a card is seen, what arm.sh and container.sh ask others to do (with stand-ins for the programs that
+they start), and what oracle.sh says of a suite that is not there."""
 
 import os
 import pathlib
@@ -65,7 +65,7 @@ class ACardWithoutAToolkit(unittest.TestCase):
         self.assertEqual("", said(True, "12.0.140", CUDACXX="/opt/nvcc"))
 
 
-class OtherMachines(unittest.TestCase):
+class Scripts(unittest.TestCase):
     def test_arm_takes_every_library_of_the_build(self):
         dependencies = (TOOLS.parent / "cmake/RetableDependencies.cmake").read_text()
         packages = asked("arm.sh", {"aarch64-linux-gnu-g++": "", "qemu-aarch64-static": "",
@@ -80,6 +80,13 @@ class OtherMachines(unittest.TestCase):
         self.assertEqual(asked("container.sh", commands, "{}/root").splitlines()[-1], "make reproduce")
         more = asked("container.sh", commands, "{}/root", "EXPERIMENTS=quantiles/*", "OUT=a b").splitlines()[-1]
         self.assertEqual(more.split(), ["make", "reproduce", "EXPERIMENTS=quantiles/\\*", "OUT=a\\", "b"])
+
+    def test_the_oracle_names_a_suite_that_is_not_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([str(TOOLS / "oracle.sh")], env={**os.environ, "BUILD": folder, "ORACLE": "treeshap"},
+                                 capture_output=True, text=True)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("ORACLE names treeshap: no test program of", run.stderr)
 
 
 if __name__ == "__main__":
