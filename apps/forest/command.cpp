@@ -92,7 +92,7 @@ Learned ReadTargets(const Table& table, bool regression) {
   }
   std::map<double, std::string> numbers;
   for (auto& [name, code] : codes) {
-    const auto number = ParseNumber(name);
+    const auto number = ClassNumber(name);
     const auto spelt = number ? numbers.emplace(*number, name) : std::pair(numbers.end(), true);
     if (!spelt.second) {
       throw std::invalid_argument(table.data + ": the classes \"" + spelt.first->second +
@@ -245,14 +245,14 @@ std::string ArrayAnswers(const Forest& forest, const std::vector<double>& fracti
   std::vector<double> classes;
   bool whole = true;
   for (std::size_t c = 0; c < forest.classes; ++c) {
-    const auto number = ParseNumber(ClassName(names, c));
+    const auto number = ClassNumber(ClassName(names, c));
     if (!number) {
       throw std::invalid_argument("the class \"" + ClassName(names, c) +
-                                  "\" is a word, which an array of numbers does not hold: write a "
-                                  ".csv file, or --proba");
+                                  "\" is a word or beyond 2^53, which an array of numbers does not "
+                                  "hold: write a .csv file, or --proba");
     }
     classes.push_back(*number);
-    whole = whole && std::floor(*number) == *number && std::abs(*number) < 0x1p53;
+    whole = whole && std::floor(*number) == *number;
   }
   std::vector<double> answers;
   for (std::size_t i = 0; i < fractions.size(); i += forest.classes) {

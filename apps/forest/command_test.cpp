@@ -442,11 +442,27 @@ TEST_F(ForestCommand, OneNumberSpeltTwiceIsNotTwoClasses) {
       << err_.str();
 }
 
-TEST_F(ForestCommand, SaysWhereFloatsRoundNumbers) {
-  Write("t.csv", "id,y\n16777217,p\n16777219,q\n");
+TEST_F(ForestCommand, NumbersThatDoublesDoNotTellApartAreTwoClasses) {
+  Write("t.csv", "a,y\n1,1152921504606846977\n9,1152921504606846978\n");
   ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
-  EXPECT_NE(err_.str().find("column \"id\""), std::string::npos) << err_.str();
-  EXPECT_NE(err_.str().find("2^24"), std::string::npos) << err_.str();
+  Write("swapped.csv", "a,y\n1,1152921504606846978\n9,1152921504606846978\n");
+  ASSERT_EQ(Predict("swapped.csv", {"--target", "y", "--out", Path("p.csv")}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("accuracy 0.5"), std::string::npos) << out_.str();
+  EXPECT_EQ(Predict("t.csv", {"--target", "y", "--out", Path("p.npy")}), 2);
+}
+
+TEST_F(ForestCommand, SaysWhereFloatsRoundNumbers) {
+  // 2^60 + 1 is 2^60 in 64 bits already, which 32 bits hold.
+  for (const std::string large : {"16777217", "1152921504606846977"}) {
+    Write("t.csv", "id,y\n" + large + ",p\n3,q\n");
+    Write("t.arff",
+          "@relation r\n@attribute id real\n@attribute y {p,q}\n@data\n" + large + ",p\n3,q\n");
+    for (const std::string file : {"t.csv", "t.arff"}) {
+      ASSERT_EQ(Fit(file, {}), 0) << err_.str();
+      EXPECT_NE(err_.str().find("column \"id\""), std::string::npos) << file << large;
+      EXPECT_NE(err_.str().find("2^24"), std::string::npos) << err_.str();
+    }
+  }
 }
 
 TEST_F(ForestCommand, TargetsOfArffKeepTheirDigits) {

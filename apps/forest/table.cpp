@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <optional>
 #include <stdexcept>
 
 #include "base/atomic_file.hpp"
@@ -118,8 +117,10 @@ class Levels {
       harness::DidYouMean(text, feature.levels));
 }
 
+//! From 2^53 on a whole number may have been rounded when it was read.
 bool Rounds(double value) {
-  return std::floor(value) == value && static_cast<double>(static_cast<float>(value)) != value;
+  return std::floor(value) == value && (static_cast<double>(static_cast<float>(value)) != value ||
+                                        (std::abs(value) >= 0x1p53 && std::isfinite(value)));
 }
 
 void NoteRounded(const std::vector<char>& rounded, Table& table) {
@@ -253,8 +254,9 @@ void FromFrame(const datasets::Frame& frame, const TableRequest& request, Table&
     if (request.features.empty()) {
       table.features.push_back({column.name, datasets::KindName(column.kind), column.levels});
     }
-    const auto& wide = column.wide;
-    if (std::any_of(wide.begin(), wide.end(), Rounds)) table.rounded.push_back(column.name);
+    bool rounded = false;
+    for (std::size_t row = 0; row < table.rows && !rounded; ++row) rounded = Rounds(column.At(row));
+    if (rounded) table.rounded.push_back(column.name);
   }
   table.values.resize(table.rows * table.features.size());
   for (std::size_t k = 0; k < columns.features.size(); ++k) {
@@ -371,9 +373,14 @@ Table ReadTable(const std::string& data, const TableRequest& request) {
   return table;
 }
 
+std::optional<double> ClassNumber(const std::string& name) {
+  const auto number = ParseNumber(name);
+  return number && std::abs(*number) < 0x1p53 ? number : std::nullopt;
+}
+
 bool SameClass(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  const auto left = ParseNumber(a), right = ParseNumber(b);
+  const auto left = ClassNumber(a), right = ClassNumber(b);
   return left && right && *left == *right;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ bool IsCatalogued(const std::string& data);
 //! @throws std::invalid_argument, CsvError or ParseError naming the file and what is wrong: a
 //! column that is not there, a level that the model does not know, words where numbers were learnt
 Table ReadTable(const std::string& data, const TableRequest& request);
+
+//! The number that a class's name says; none from 2^53 on, where two whole numbers may be one.
+std::optional<double> ClassNumber(const std::string& name);
 
 //! Whether two names are one class: the same text, or two numbers that are equal.
 bool SameClass(const std::string& a, const std::string& b);
