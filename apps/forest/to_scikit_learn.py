@@ -153,8 +153,6 @@ def model_of(data):
             single.classes_, single.n_classes_ = numpy.arange(outputs), outputs
         single.tree_ = _tree(tree, features, outputs, regression)
         model.estimators_.append(single)
-    # Rows may have missing values: every node says where they go.
-    model.estimators_[0].missing_values_in_feature_mask_ = numpy.ones(features, dtype=bool)
     model.estimator_ = model.estimators_[0]
     if data.get("feature_names"):  # tables with columns in another order are refused
         model.feature_names_in_ = numpy.asarray(data["feature_names"], dtype=object)
