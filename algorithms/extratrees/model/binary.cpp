@@ -52,7 +52,7 @@ Forest ReadForestBytes(std::span<const std::byte> bytes, ForestNames* names) {
     tree.leaf_values.resize(from.values);
     for (std::size_t k = 0; k < from.values; ++k) tree.leaf_values[k] = from.leaf_values[k];
   });
-  RequireSums(forest);
+  CheckRead(forest);
   if (names != nullptr) *names = std::move(in.names);
   return forest;
 }

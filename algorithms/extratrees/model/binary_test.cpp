@@ -137,6 +137,7 @@ TEST(ForestBytes, HostileForestsAreRefused) {
   };
   refused([](Forest& f) { f.trees[0].nodes[0].left = 0; });
   refused([](Forest& f) { f.trees[0].nodes[0].right = -7; });
+  refused([](Forest& f) { f.trees[0].nodes[0].right = f.trees[0].nodes[0].left; });
   refused([](Forest& f) { f.trees[0].nodes[0].right = 1 << 30; });
   refused([](Forest& f) { f.trees[0].nodes[0].feature = 3; });
   refused([&](Forest& f) { leaf(f).value = 3; });

@@ -288,7 +288,21 @@ int ValueBits(double largest, int trees) {
   return std::clamp(62 - exponent - tree_bits, -1000, 1000);
 }
 
-void RequireSums(const Forest& forest) {
+void CheckRead(const Forest& forest) {
+  ParallelFor(forest.trees.size(), [&](std::size_t t) {
+    const std::vector<TreeNode>& nodes = forest.trees[t].nodes;
+    std::vector<bool> has_parent(nodes.size());
+    for (const TreeNode& node : nodes) {
+      if (node.feature < 0) continue;
+      for (const std::int32_t child : {node.left, node.right}) {
+        const auto at = static_cast<std::size_t>(child);
+        if (has_parent[at]) {
+          throw std::invalid_argument("node " + std::to_string(child) + " has two parents");
+        }
+        has_parent[at] = true;
+      }
+    }
+  });
   double largest = forest.regression ? 0 : 1;  // a class's fraction is at most 1
   for (const Tree& tree : forest.trees) {
     for (const double value : tree.leaf_values) largest = std::max(largest, std::abs(value));

@@ -162,8 +162,9 @@ double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, s
 
 //! The finest unit 2^-bits in which the trees' values, at most `largest`, add up below 2^62.
 int ValueBits(double largest, int trees);
-//! @throws std::invalid_argument where a forest that was read has more value_bits than that
-void RequireSums(const Forest& forest);
+//! @throws std::invalid_argument where a forest that was read has more value_bits than that, or a
+//! node with two parents
+void CheckRead(const Forest& forest);
 
 //! Fraction of equal entries.
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth);

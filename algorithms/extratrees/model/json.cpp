@@ -216,7 +216,7 @@ Forest ReadForestJson(std::string_view text, ForestNames* names) {
     for (const Json& tree : json.at("trees")) {
       forest.trees.push_back(ReadTree(tree, forest));
     }
-    RequireSums(forest);
+    CheckRead(forest);
     return forest;
   } catch (const Json::exception& error) {
     throw std::invalid_argument(std::string("the forest's JSON is damaged: ") + error.what());

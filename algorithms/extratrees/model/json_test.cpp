@@ -39,6 +39,7 @@ TEST(ForestJson, RefusesDamage) {
   for (const auto& [from, to] :
        {std::pair<std::string, std::string>{"\"left\":[1,", "\"left\":[0,"},
         {"\"left\":[1,", "\"left\":[900,"},
+        {"\"left\":[1,", "\"left\":[2,"},  // two parents
         {"\"feature\":[0,", "\"feature\":[1,"},
         {"\"feature\":[0,", "\"feature\":[0.5,"},
         {"\"feature\":[0,", "\"feature\":[1e300,"},
