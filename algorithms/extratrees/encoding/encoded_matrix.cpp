@@ -195,15 +195,6 @@ void TransposeCodes(const Code* lines, std::size_t rows, std::size_t columns, Co
   });
 }
 
-}  // namespace
-
-std::shared_ptr<std::uint8_t> AllocateCodes(std::size_t bytes) {
-  // Left unwritten: the threads that fill it touch its pages first.
-  return {new std::uint8_t[bytes], std::default_delete<std::uint8_t[]>()};
-}
-
-namespace {
-
 //! What is known of the targets once their rows have an order.
 void AddTargets(const Targets& targets, const std::vector<std::uint32_t>& rank, bool bootstrap,
                 EncodedMatrix& out) {
@@ -259,6 +250,11 @@ std::vector<std::vector<float>> RankTables(const FeatureMatrix& data,
 }
 
 }  // namespace
+
+std::shared_ptr<std::uint8_t> AllocateCodes(std::size_t bytes) {
+  // Left unwritten: the threads that fill it touch its pages first.
+  return {new std::uint8_t[bytes], std::default_delete<std::uint8_t[]>()};
+}
 
 EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
                      bool bootstrap, const CodeAllocator& allocate) {

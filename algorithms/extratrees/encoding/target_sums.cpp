@@ -21,29 +21,13 @@ double WeightOf(const Targets& targets, std::uint32_t row) {
   return targets.weights.empty() ? 1.0 : targets.weights[row];
 }
 
-//! Powers of two that fixed point and its squares hold beside each other.
-constexpr double kLargestWeights = 0x1p300;
-constexpr double kLargestSpread = 0x1p400;
-constexpr double kLargestSum = 0x1p900, kSmallestSum = 0x1p-830;
-
-void CheckTotal(double total) {
-  if (total <= kLargestWeights && total >= 1 / kLargestWeights) return;
-  throw std::invalid_argument("the weights add up to " + FormatNumber(total) +
-                              ": scale them, between 2^-300 and 2^300 is held exactly");
-}
-
-void CheckSpread(double spread) {
-  if (spread == 0 || (spread <= kLargestSpread && spread >= 1 / kLargestSpread)) return;
-  throw std::invalid_argument(
-      "the targets lie up to " + FormatNumber(spread) +
-      " from their mean: scale them, between 2^-400 and 2^400 can be squared");
-}
-
-void CheckSum(double sum) {
-  if (sum <= kLargestSum && sum >= kSmallestSum) return;
-  throw std::invalid_argument("the targets' weighted distances from their mean, or the squares, " +
-                              ("add up to " + FormatNumber(sum)) +
-                              ": scale weights or targets, between 2^-830 and 2^900 is held");
+//! Refuses what fixed point and its squares do not hold beside each other.
+void CheckHeld(double value, int bits, const std::string& before, const std::string& after = "") {
+  const double most = std::ldexp(1.0, bits);
+  if (value <= most && value >= 1 / most) return;
+  const std::string power = std::to_string(bits);
+  throw std::invalid_argument(before + " " + FormatNumber(value) + after +
+                              ": scale them, between 2^-" + power + " and 2^" + power + " is held");
 }
 
 //! The weighted mean, rounded to a power of two about as large as the targets' spread: whole
@@ -60,8 +44,8 @@ double Centre(const Targets& targets, std::span<const std::uint32_t> order) {
   for (const std::uint32_t row : order) {
     spread = std::max(spread, std::abs(targets.values[row] - mean));
   }
-  CheckSpread(std::isfinite(mean) ? spread : mean);
-  if (spread == 0) return mean;
+  if (spread == 0 && std::isfinite(mean)) return mean;
+  CheckHeld(std::isfinite(mean) ? spread : mean, 400, "the targets lie up to", " from their mean");
   const double unit = std::ldexp(1.0, std::ilogb(spread));
   return std::nearbyint(mean / unit) * unit;
 }
@@ -70,7 +54,7 @@ void EncodeWeights(const Targets& targets, std::span<const std::uint32_t> order,
                    EncodedTargets& out) {
   double total = 0;
   for (const std::uint32_t row : order) total += WeightOf(targets, row);
-  CheckTotal(total);
+  CheckHeld(total, 300, "the weights add up to");
   out.scale.weight_bits = targets.weights.empty() ? 0 : BitsBelow(total, 52);
   for (const std::uint32_t row : order) {
     const double scaled = std::ldexp(WeightOf(targets, row), out.scale.weight_bits);
@@ -97,8 +81,9 @@ void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order, 
     squares = sizes * farthest;
   }
   if (farthest > 0) {
-    CheckSum(sizes);
-    CheckSum(squares);
+    CheckHeld(sizes, 830, "weights times targets' distances from their mean add up to");
+    CheckHeld(squares, 830,
+              "weights times squares of targets' distances from their mean add up to");
   }
   scale.sum_bits = BitsBelow(sizes, 61);
   scale.square_bits = BitsBelow(squares, 61);

@@ -579,6 +579,8 @@ TEST(Targets, BadOnesAreNamed) {
   // Either alone is held; the squares of both together are beyond what doubles hold.
   const std::vector<double> far = {1e119, 0, -1e119}, heavy = {1e88, 1e88, 1e88};
   const std::vector<double> near = {1e-110, 0, -1e-110}, light = {1e-80, 1e-80, 1e-80};
+  const std::vector<double> farther = {1e300, 0, -1e300};
+  EXPECT_THROW(fit(Targets::Regression(farther, heavy)), std::invalid_argument);
   EXPECT_NO_THROW(fit(Targets::Regression(far)));
   EXPECT_NO_THROW(fit(Targets::Regression(near)));
   EXPECT_NO_THROW(fit(Targets::Regression(far, light)));
