@@ -539,16 +539,6 @@ void CheckFeatures(const FeatureMatrix& data) {
   }
 }
 
-std::vector<float> ByColumns(const FeatureMatrix& data) {
-  std::vector<float> columns(data.rows * data.columns);
-  ParallelFor(data.columns, [&](std::size_t f) {
-    for (std::size_t i = 0; i < data.rows; ++i) {
-      columns[f * data.rows + i] = data.values[i * data.columns + f];
-    }
-  });
-  return columns;
-}
-
 void CheckRule(const Targets& targets, const ForestOptions& options) {
   if (options.bootstrap && !targets.weights.empty()) {
     throw std::invalid_argument("the baseline draws bootstrap rows uniformly: leave out weights");
@@ -587,7 +577,7 @@ std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& da
     Matrix matrix{data.values, data.columns, 1, data.rows, data.columns};
     std::vector<float> columns;
     if (layout_ == Layout::kColumns) {
-      columns = ByColumns(data);
+      columns = Transposed(data);
       matrix = {columns.data(), 1, data.rows, data.rows, data.columns};
     }
     ParallelFor(forest.trees.size(), [&](std::size_t t) {

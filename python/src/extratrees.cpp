@@ -32,19 +32,12 @@ ForestOptions Options(const nb::dict& given) {
   return options;
 }
 
-Forest FitClasses(const Matrix<float>& x, const Vector<std::uint32_t>& labels,
-                  const Vector<double>& weights, const nb::dict& given) {
+template <auto kFit, class Target>
+Forest Fit(const Matrix<float>& x, const Vector<Target>& targets, const Vector<double>& weights,
+           const nb::dict& given) {
   const ForestOptions options = Options(given);
   std::optional<Forest> forest;
-  Released([&] { forest = Forest::FitClasses(AsRows(x), Span(labels), Span(weights), options); });
-  return *forest;
-}
-
-Forest FitTargets(const Matrix<float>& x, const Vector<double>& targets,
-                  const Vector<double>& weights, const nb::dict& given) {
-  const ForestOptions options = Options(given);
-  std::optional<Forest> forest;
-  Released([&] { forest = Forest::FitTargets(AsRows(x), Span(targets), Span(weights), options); });
+  Released([&] { forest = kFit(AsRows(x), Span(targets), Span(weights), options); });
   return *forest;
 }
 
@@ -95,8 +88,8 @@ nb::dict TreeOf(const Forest& forest, std::size_t t) {
 
 void BindExtratrees(nb::module_& m) {
   nb::class_<Forest>(m, "Forest")
-      .def_static("fit_classes", &FitClasses)
-      .def_static("fit_targets", &FitTargets)
+      .def_static("fit_classes", &Fit<&Forest::FitClasses, std::uint32_t>)
+      .def_static("fit_targets", &Fit<&Forest::FitTargets, double>)
       .def_prop_ro("columns", &Forest::columns)
       .def_prop_ro("outputs", &Forest::outputs)
       .def_prop_ro("regression", &Forest::regression)

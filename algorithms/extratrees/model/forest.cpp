@@ -18,6 +18,16 @@ ConstantRule ParseConstantRule(const std::string& name) {
                               "\" is none of scikit-learn, geurts, report");
 }
 
+std::vector<float> Transposed(const FeatureMatrix& data) {
+  std::vector<float> columns(data.rows * data.columns);
+  ParallelFor(data.columns, [&](std::size_t f) {
+    for (std::size_t i = 0; i < data.rows; ++i) {
+      columns[f * data.rows + i] = data.values[i * data.columns + f];
+    }
+  });
+  return columns;
+}
+
 ClassLabels EncodeLabels(std::span<const double> targets) {
   ClassLabels labels;
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -219,7 +229,6 @@ bool GoesLeft(const TreeNode& node, const float* row) {
   return (static_cast<double>(x) <= node.threshold) | (std::isnan(x) & node.missing_left);
 }
 
-// The leaves of n rows. Rows descend side by side, so that one does not wait for another's reads.
 template <class Node>
 void Descend(const Node* nodes, const float* rows, std::size_t columns, std::size_t n,
              std::uint32_t* leaves) {

@@ -52,6 +52,9 @@ struct FeatureMatrix {
   std::size_t columns = 0;
 };
 
+//! The values column by column.
+std::vector<float> Transposed(const FeatureMatrix& data);
+
 //! What a forest learns: a class a row, or a real target a row; and what each row weighs.
 struct Targets {
   std::span<const std::uint32_t> labels;  //!< classification: 0 .. classes - 1

@@ -1,6 +1,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "algorithms/extratrees/published/trainer.hpp"
 #include "base/parallel.hpp"
@@ -125,12 +126,16 @@ std::unique_ptr<FittedForest> PublishedCpu::fit(const FeatureMatrix& data, const
                                                 const ForestOptions& options) {
   const std::uint32_t classes = CheckPublished(data, targets, options);
   Memory memory;
-  Steps steps(MakeView(data, targets.labels, classes, options, settings_.sampling, memory), memory);
-  WithThreads(threads_, [&] { steps.Run(settings_.max_steps); });
-  auto fitted = std::make_unique<HostForest>(ExportForest(steps.view()));
-  fitted->parts = steps.parts;
-  fitted->memory =
-      CountMemory(data.rows, data.columns, steps.view().shape.trees, steps.view().capacity);
+  std::optional<Steps> steps;
+  WithThreads(threads_, [&] {
+    steps.emplace(MakeView(data, targets.labels, classes, options, settings_.sampling, memory),
+                  memory);
+    steps->Run(settings_.max_steps);
+  });
+  const View& view = steps->view();
+  auto fitted = std::make_unique<HostForest>(ExportForest(view));
+  fitted->parts = steps->parts;
+  fitted->memory = CountMemory(data.rows, data.columns, view.shape.trees, view.capacity);
   return fitted;
 }
 

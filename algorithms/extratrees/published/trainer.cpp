@@ -44,16 +44,6 @@ View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptio
   return view;
 }
 
-std::vector<float> Transposed(const FeatureMatrix& data) {
-  std::vector<float> columns(data.rows * data.columns);
-  for (std::size_t i = 0; i < data.rows; ++i) {
-    for (std::size_t f = 0; f < data.columns; ++f) {
-      columns[f * data.rows + i] = data.values[i * data.columns + f];
-    }
-  }
-  return columns;
-}
-
 PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name) {
   for (PartTime& part : parts) {
     if (part.name == name) return part;

@@ -25,8 +25,6 @@ std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
 //! A view of the sizes; its pointers are null.
 View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptions& options,
              Sampling sampling);
-//! [F][N] from [N][F].
-std::vector<float> Transposed(const FeatureMatrix& data);
 //! The part of that name, appended if there is none.
 PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name);
 
