@@ -156,7 +156,7 @@ function(retable_cuda_groups folder name variable)
   set(${variable} ${alone} PARENT_SCOPE)
 endfunction()
 
-# The library's own sources, split from its tests, fuzz targets and benchmarks.
+# The library's own sources, split from its tests and fuzz targets.
 function(retable_sources folder out_sources out_tests)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
@@ -172,7 +172,7 @@ function(retable_sources folder out_sources out_tests)
     list(APPEND tests ${cuda_tests})
   endif()
   # The OpenCV module is a library of its own (experiments/shapley/build.cmake).
-  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cpp$|/opencv/")
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cpp$|/opencv/")
   list(SORT sources)
   list(SORT tests)
   if(RETABLE_LIBRARY_ONLY)

@@ -70,7 +70,7 @@ std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::
       .seed = options.seed};
   auto [trainer, device] = MakeTrainer(options);
   const auto fitted = trainer->fit({x.values, x.rows, x.columns}, targets, inner);
-  return {fitted->take(), device};
+  return {std::move(fitted->host()), device};
 }
 
 void CheckColumns(const Rows& x, std::size_t columns) {

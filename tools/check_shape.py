@@ -132,7 +132,7 @@ def check_files(tree):
 
 
 def stem(name):
-    return re.sub(r"_(test|fuzz|bench)$", "", os.path.basename(name).split(".")[0])
+    return re.sub(r"_(test|fuzz)$", "", os.path.basename(name).split(".")[0])
 
 
 def check_prefix(tree):

@@ -24,8 +24,6 @@ class FittedForest {
 
   //! The forest in host memory, in canonical order; a forest on a GPU is copied on the first call.
   virtual Forest& host() = 0;
-  //! The same for who wants nothing else of it: host() is then empty.
-  Forest take() { return std::move(host()); }
   //! Class fractions, row-major n x classes, for n rows in host memory; mean targets, one a row,
   //! of a regression forest.
   virtual void predict_proba(const float* rows, std::size_t n, double* proba) {

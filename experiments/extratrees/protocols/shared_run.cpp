@@ -45,10 +45,6 @@ nlohmann::json SharedRun(const nlohmann::json& identity, const std::string& cell
                          const std::function<nlohmann::json()>& make) {
   const auto path =
       datasets::Cache::DefaultRoot() / "shared" / (Sha256(identity.dump()).substr(0, 32) + ".json");
-  try {
-    MakeFolder(path.parent_path());
-  } catch (const std::exception&) {
-  }
   const FileLock lock(path.string() + ".lock");
   const std::string run = ProgramsRun();
   nlohmann::json kept = Fresh(path, run, cell);

@@ -78,7 +78,7 @@ TEST(PackedNodes, AWalkEndsAtTheForestsOwnLeaf) {
         FrontierCpu()
             .fit({x.data(), rows, columns},
                  regression ? Targets::Regression(targets) : Targets(labels), options)
-            ->take();
+            ->host();
     const frontier::PackedForest packed = frontier::PackTrees(forest);
     ASSERT_EQ(packed.hot.size(), forest.NodeCount());
     std::vector<frontier::NodeLink> links(packed.hot.size());
