@@ -67,14 +67,18 @@ void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order, 
                   EncodedTargets& out) {
   TargetScale& scale = out.scale;
   scale.center = Centre(targets, order);
+  // The weights that nodes add up, rounded: a mean stays among its targets.
+  const auto weight_of = [&](std::size_t i) {
+    return std::ldexp(static_cast<double>(out.weight[i]), -scale.weight_bits);
+  };
   double sizes = 0;
   double squares = 0;
   double farthest = 0;
-  for (const std::uint32_t row : order) {
-    const double apart = targets.values[row] - scale.center;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double apart = targets.values[order[i]] - scale.center;
     farthest = std::max(farthest, std::abs(apart));
-    sizes += WeightOf(targets, row) * std::abs(apart);
-    squares += WeightOf(targets, row) * apart * apart;
+    sizes += weight_of(i) * std::abs(apart);
+    squares += weight_of(i) * apart * apart;
   }
   if (drawn) {  // the farthest row may be drawn again and again
     sizes = static_cast<double>(order.size()) * farthest;
@@ -87,12 +91,12 @@ void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order, 
   }
   scale.sum_bits = BitsBelow(sizes, 61);
   scale.square_bits = BitsBelow(squares, 61);
-  for (const std::uint32_t row : order) {
-    const double weight = WeightOf(targets, row);
-    const double apart = targets.values[row] - scale.center;
-    out.sum.push_back(std::llrint(std::ldexp(weight * apart, scale.sum_bits)));
-    out.squares.push_back(std::llrint(std::ldexp(weight * apart * apart, scale.square_bits)));
-    out.value.push_back(targets.values[row]);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double value = targets.values[order[i]];
+    const double apart = value - scale.center;
+    out.sum.push_back(std::llrint(std::ldexp(weight_of(i) * apart, scale.sum_bits)));
+    out.squares.push_back(std::llrint(std::ldexp(weight_of(i) * apart * apart, scale.square_bits)));
+    out.value.push_back(value);
   }
 }
 

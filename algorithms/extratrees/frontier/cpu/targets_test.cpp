@@ -548,6 +548,20 @@ TEST(Targets, ARowThatWeighsNothingDoesNotCoarsenPredictions) {
   EXPECT_EQ(answers, (std::vector<double>{1.5, 2.5, 3.5, 3.5}));
 }
 
+// Weights are held to a share of 2^-53 or so of all: as the sums see them, so the means do.
+TEST(Targets, TheMeanOfRowsThatWeighLittleLiesAmongThem) {
+  const std::vector<float> x = {0, 0, 0, 0, 0, 1, 1};
+  const std::vector<double> values = {10, 11, 12, 13, 14, 0, 1};
+  for (const double little : {1e-12, 1e-15, 3e-16, 1e-20}) {
+    const std::vector<double> weights = {little, little, little, little, little, 1, 1};
+    const auto fitted =
+        FrontierCpu(1).fit({x.data(), 7, 1}, Targets::Regression(values, weights), {.n_trees = 10});
+    double answer = 0;
+    fitted->host().PredictProba(x.data(), 1, &answer);
+    EXPECT_NEAR(answer, 12, little > 1e-13 ? 1e-5 : 0.05) << little;
+  }
+}
+
 TEST(Targets, BadOnesAreNamed) {
   const std::vector<float> x = {1, 2, 3};
   const std::vector<std::uint32_t> y = {0, 1, 0};
