@@ -86,11 +86,6 @@ ordered_json FigureJson(const Experiment& experiment) {
   if (experiment.figure.empty()) return nullptr;
   ordered_json figure;
   for (const auto& [key, value] : experiment.figure) figure[key] = ToJson(value);
-  for (const std::string axis : {"xlim", "ylim"}) {
-    if (figure.contains(axis + "_low") && figure.contains(axis + "_high")) {
-      figure[axis] = {figure[axis + "_low"], figure[axis + "_high"]};
-    }
-  }
   return figure;
 }
 

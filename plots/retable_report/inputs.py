@@ -46,7 +46,7 @@ def printed(text):
 
 def natural(text):
     """Sorting key under which fig9 comes before fig10."""
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", str(text)) if part]
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", str(text)) if part]
 
 
 @dataclass

@@ -81,7 +81,7 @@ def result_lines(artifact):
         return []
     header, body = artifact.table[0], artifact.table[1:]
     width = len(header)
-    shown = [[numbers.shown(c) for c in (r + [""] * width)[:width]] for r in body[:MAX_ROWS]]
+    shown = [[r[0]] + [numbers.shown(c) for c in (r + [""] * width)[1:width]] for r in body[:MAX_ROWS]]
     lines = [""] + table([escape(h) for h in header], shown, range(1, width))
     if len(body) > MAX_ROWS:
         lines += ["", f"{len(body) - MAX_ROWS} more rows are in {artifact.name}.csv."]

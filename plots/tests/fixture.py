@@ -166,7 +166,7 @@ def quantiles(folder):
                            "MATCH" if apart < .1 else "TREND" if apart < 1 else "MISMATCH",
                            "" if apart < .1 else "the order of the rows holds")
     folder.artifact(name, "Error statistics on OpenML datasets", "How far is each sketch's density from the data?",
-                    [], tidy, {"kind": "violin", "metric": "NIAE", "xlabel": "NIAE", "xlim": [0, 0.5],
+                    [], tidy, {"kind": "violin", "metric": "NIAE", "xlabel": "NIAE", "xlim_low": 0, "xlim_high": 0.5,
                                "caption": "One violin per estimator over 121 columns; the bar is the middle half, the tick the median."},
                     samples, table=table, labels=TABLE2_ROWS, coverage="121 of 14,072 columns (0.9 %)",
                     datasets=[{"name": d, "present": d != "digits", "rows": 150, "columns": 4, "complete": True,

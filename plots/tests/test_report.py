@@ -556,6 +556,10 @@ class Figures(unittest.TestCase):
         figures.draw(artifact(rows, {"kind": "bar", "xscale": "log"}))
         shown = texts(figures.draw(artifact(rows, {"kind": "heatmap", "x": "d"})))
         self.assertLess(shown.index("2"), shown.index("10"))
+        two = [row("A", v, d=1, dataset=name) for v, name in ((3, "x"), (7, "y"))] + [row("A", 5, d=2, dataset="x")]
+        shown = texts(figures.draw(artifact(two, {"kind": "heatmap", "x": "d"})))
+        for text in ("A, x", "A, y", "3", "7", "5"):
+            self.assertIn(text, shown)
         figures.draw(artifact([row("A", -1)], {"kind": "bar"}))
         figures.draw(artifact([row("A", 0)], {"kind": "heatmap"}))
 
@@ -647,6 +651,12 @@ class Words(unittest.TestCase):
     def test_natural_order(self):
         self.assertEqual(sorted(["fig10", "fig9", "fig1"], key=inputs.natural), ["fig1", "fig9", "fig10"])
         self.assertEqual(sorted(["10", "9.5", "a"], key=inputs.natural), ["9.5", "10", "a"])
+        self.assertEqual(sorted(["2³", "2²", "1"], key=inputs.natural), ["1", "2²", "2³"])
+
+    def test_names_of_rows_are_not_rounded(self):
+        made = artifact()
+        made.table = [["n", "time"], ["16777216", "0.123456"], ["16777217", "NOT-RUN"]]
+        self.assertEqual(markdown.result_lines(made)[-2:], ["| 16777216 | 0.1235 |", "| 16777217 | NOT-RUN |"])
 
     def test_data_shrinks_until_it_fits(self):
         report = inputs.Report("nowhere")

@@ -45,13 +45,8 @@ def scale(figure, axis):
 
 
 def limits(figure, axis):
-    """(low, high) from xlim = [low, high] or {low, high} or xlim_low, xlim_high; None where open."""
-    given = figure.get(axis + "lim")
-    if isinstance(given, dict):
-        given = [given.get("low"), given.get("high")]
-    if not isinstance(given, (list, tuple)) or len(given) != 2:
-        given = [figure.get(axis + "lim_low"), figure.get(axis + "lim_high")]
-    return number(given[0]), number(given[1])
+    """(low, high) from xlim_low, xlim_high; None where open."""
+    return number(figure.get(axis + "lim_low")), number(figure.get(axis + "lim_high"))
 
 
 def logarithmic(axis, low, high, values=()):

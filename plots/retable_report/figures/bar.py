@@ -38,7 +38,7 @@ class Bars:
         labels = self.artifact.labels()
         fields = panel_names(self.rows, self.panel)
         self.titles = sorted(distinct(self.rows, "panel"), key=natural)[:MAX_PANELS] if self.panel else [""]
-        self.lines = curves_of(self.rows, "", [f for f in ["device", "dataset"] + self.artifact.axes() if f not in fields])
+        self.lines = curves_of(self.rows, [f for f in ["device", "dataset"] + self.artifact.axes() if f not in fields])
         order = in_order(list(dict.fromkeys(label for _, label in self.lines)), labels)
         pairs = sorted(self.lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))
         pairs, self.dropped = pairs[:MAX_ROWS], pairs[MAX_ROWS:]

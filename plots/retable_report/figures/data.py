@@ -168,7 +168,7 @@ def distinct(rows, field):
     return list(dict.fromkeys(row.get(field, "") for row in rows))
 
 
-def curves_of(rows, x, fields):
+def curves_of(rows, fields):
     """Groups rows into lines; a field names a line only where it tells two lines of one label apart."""
     telling = [f for f in fields if any(len({r.get(f, "") for r in rows if r["label"] == label}) > 1
                                         for label in distinct(rows, "label"))]

@@ -9,19 +9,21 @@ from .. import style
 from ..inputs import natural
 from ..style import MUTED, PAPER, SMALL, WIDTH
 from .axes import short, with_unit
-from .data import Nothing, chosen_metric, distinct, foot_note, in_order, points
+from .data import Nothing, chosen_metric, curves_of, distinct, foot_note, in_order, points
 from .layout import MAX_ROWS, Page, add_legend, foot_height
 
 
 def grid_of(artifact, rows, x):
-    """(labels, columns, medians), not a number where there is none."""
-    labels = in_order(distinct(rows, "label"), artifact.labels())[:MAX_ROWS]
+    """(names, columns, medians), not a number where there is none."""
+    lines = curves_of(rows, [f for f in ["device", "dataset"] + artifact.axes() if f != x])
+    order = in_order(distinct(rows, "label"), artifact.labels())
+    pairs = sorted(lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))[:MAX_ROWS]
     columns = sorted(distinct(rows, x), key=natural)
-    grid = numpy.full((len(labels), len(columns)), numpy.nan)
-    for row in rows:
-        if row["label"] in labels:
-            grid[labels.index(row["label"]), columns.index(row.get(x, ""))] = row["median"]
-    return labels, columns, grid
+    grid = numpy.full((len(pairs), len(columns)), numpy.nan)
+    for i, pair in enumerate(pairs):
+        for row in lines[pair]:
+            grid[i, columns.index(row.get(x, ""))] = row["median"]
+    return [name for name, _ in pairs], columns, grid
 
 
 def write_numbers(ax, grid, shade):

@@ -41,7 +41,7 @@ class Lines:
         self.titles, self.dropped = titles[:MAX_PANELS], titles[MAX_PANELS:]
         self.numeric = all(number(row[x]) is not None for row in rows)
         self.places = {} if self.numeric else {v: i for i, v in enumerate(sorted(distinct(rows, x), key=natural))}
-        self.lines = curves_of(rows, x, [f for f in ["device", "dataset"] + artifact.axes() if f not in [x] + fields])
+        self.lines = curves_of(rows, [f for f in ["device", "dataset"] + artifact.axes() if f not in [x] + fields])
         order = in_order(list(dict.fromkeys(label for _, label in self.lines)), artifact.labels())
         self.names = sorted(self.lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))
         self.xscale, self.yscale = scale(figure, "x"), scale(figure, "y")
@@ -138,7 +138,7 @@ def draw_line(artifact, figure):
         panel = "dataset"
     ylabel = figure.get("ylabel") or with_unit(metric, unit)
     if len(distinct(rows, x)) == 1:  # points above one place are no line
-        return draw_bar(artifact, dict(figure, xlabel=ylabel, xscale=figure.get("yscale"), xlim=figure.get("ylim")))
+        return draw_bar(artifact, dict(figure, xlabel=ylabel, xscale=figure.get("yscale"), xlim_low=None, xlim_high=None))
     lines = Lines(artifact, figure, rows, x, panel)
     lines.choose_looks(machines)
     note = foot_note(rows, machines)
