@@ -967,7 +967,13 @@ class Planted : public Program {
         "[[algorithm]]\nname = \"simulated\"\nlabel = \"k {k}\"\nk = [1, 2]\n[table]\nrows = "
         "\"{dataset}\"\ncolumns = [{ name = \"one\", metric = \"time\", where = { label = \"k 1\" "
         "} }, { name = \"two\", metric = \"time\", where = { label = \"k 2\" } }, { name = "
-        "\"two over one\", ratio = [\"two\", \"one\"] }]\n");
+        "\"two over one\", ratio = [\"two\", \"one\"] }]\n" +
+        R"([[claim]]
+id = "short"
+text = "Short."
+where = "here"
+check = 'all(c in columns if known(cell("here", c)): cell("here", c) < 5)'
+)");
     std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
         << "row,column,value,unit,kind,tolerance,page,table,note\n" + cells;
     if (!environment.empty()) setenv("RETABLE_SELFTEST_WRONG", environment.c_str(), 1);
@@ -985,6 +991,7 @@ TEST_F(Planted, NothingPasses) {
   const Result strict = Strict("here,one,0.5,s,time,,3,T,\n");
   EXPECT_EQ(run_, 0);
   EXPECT_EQ(strict.code, 0) << strict.text;
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "short,Short.,here,HOLDS");
   ExpectContains(verdicts_, "DIFFERENT-HW,an absolute time of another machine");
 }
 
@@ -1001,6 +1008,8 @@ TEST_F(Planted, AWrongAnswerInATimedRowIsFailedAndNoOtherHardware) {
       "failed: selftest/probe [here, two]: wrong_result: difference = 1 against nothing");
   ExpectContains(strict.text, "failed: selftest/probe [here, two over one]: wrong_result");
   ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "FAILED,FAILED");
+  // The claim does not hold by leaving the wrong answer out.
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "short,Short.,here,NO-DATA");
 }
 
 TEST_F(Planted, TenTimesOffInTheRightOrderIsNoPass) {

@@ -520,13 +520,11 @@ class Types {
 
 }  // namespace
 
-std::unique_ptr<Tree> ParseExpression(std::string_view text) {
+std::unique_ptr<Tree> ParseCheck(std::string_view text) {
   if (text.size() > kLongest) throw ExpressionError("too long a check", kLongest);
-  return Parser(text).Whole();
-}
-
-void CheckSyntax(std::string_view check) {
-  Types().Need(*ParseExpression(check), Type::kTruth);
+  TreePtr check = Parser(text).Whole();
+  Types().Need(*check, Type::kTruth);
+  return check;
 }
 
 }  // namespace retable::harness

@@ -59,11 +59,8 @@ struct Tree {
   SetSyntax set;
 };
 
-//! Syntax and types, so that a wrong check is found before anything runs: what passes never throws
-//! when it is evaluated. @throws ExpressionError
-void CheckSyntax(std::string_view check);
-
-//! @throws ExpressionError
-std::unique_ptr<Tree> ParseExpression(std::string_view text);
+//! Syntax and types, so that a wrong check is found before anything runs: what passes is true,
+//! false or missing whatever the table holds. @throws ExpressionError
+std::unique_ptr<Tree> ParseCheck(std::string_view text);
 
 }  // namespace retable::harness

@@ -212,7 +212,7 @@ void ReadShown(const TomlTree& root, Experiment& experiment) {
   if (const TomlTree* claims = root.find("claim")) {
     for (const TomlTree& item : claims->array()) {
       try {
-        CheckSyntax(Text(item, "check"));
+        ParseCheck(Text(item, "check"));
       } catch (const ExpressionError& problem) {
         throw ConfigError(item.find("check")->where, problem.what());
       }

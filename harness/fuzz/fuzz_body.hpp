@@ -128,7 +128,7 @@ struct SmallTable final : TableView {
 inline bool FuzzClaim(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = Text(data, size);
   try {
-    CheckSyntax(text);
+    ParseCheck(text);
     int loops = 0;  // a loop in a loop takes time, as is its author's right
     for (auto at = text.find("in"); at != text.npos; at = text.find("in", at + 1)) ++loops;
     if (loops <= 6) Evaluate(text, SmallTable());

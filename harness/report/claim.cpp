@@ -21,30 +21,20 @@ bool IsMissing(const Any& value) {
   return std::holds_alternative<Missing>(value);
 }
 
-const char* TypeName(const Any& value) {
-  constexpr const char* kNames[] = {"missing data", "true or false", "a number", "a string"};
-  return kNames[value.index()];
+// The types are as the text tells (config/claim_syntax.hpp).
+double Number(const Any& value) {
+  return std::get<double>(value);
 }
 
-[[noreturn]] void WrongType(const Any& value, const std::string& wanted, std::size_t position) {
-  throw ExpressionError("expected " + wanted + " but found " + TypeName(value), position);
-}
-
-double Number(const Any& value, std::size_t position) {
-  if (const double* number = std::get_if<double>(&value)) return *number;
-  WrongType(value, "a number", position);
-}
-
-bool Truth(const Any& value, std::size_t position) {
-  if (const bool* truth = std::get_if<bool>(&value)) return *truth;
-  WrongType(value, "true or false", position);
+bool Truth(const Any& value) {
+  return std::get<bool>(value);
 }
 
 // A row's or column's name; numbers are named as they are written.
-std::string Text(const Any& value, std::size_t position) {
+std::string Text(const Any& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const double* number = std::get_if<double>(&value)) return FormatNumber(*number);
-  WrongType(value, "a string", position);
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  return FormatNumber(Number(value));
 }
 
 template <typename T>
@@ -57,29 +47,28 @@ bool Ordered(const std::string& op, const T& a, const T& b) {
   return a != b;
 }
 
-Any CompareValues(const std::string& op, const Any& a, const Any& b, std::size_t position) {
+Any CompareValues(const std::string& op, const Any& a, const Any& b) {
   if (IsMissing(a) || IsMissing(b)) return Missing{};
-  if (a.index() != b.index()) WrongType(b, TypeName(a), position);
-  if (const double* x = std::get_if<double>(&a)) return Ordered(op, *x, std::get<double>(b));
-  if (const bool* x = std::get_if<bool>(&a)) return Ordered(op, *x, std::get<bool>(b));
+  if (const double* x = std::get_if<double>(&a)) return Ordered(op, *x, Number(b));
+  if (const bool* x = std::get_if<bool>(&a)) return Ordered(op, *x, Truth(b));
   return Ordered(op, std::get<std::string>(a), std::get<std::string>(b));
 }
 
 // Kleene's conjunction: false decides, missing taints, else true.
-Any And(const Any& a, const Any& b, std::size_t position) {
-  if (!IsMissing(a) && !Truth(a, position)) return false;
-  if (!IsMissing(b) && !Truth(b, position)) return false;
+Any And(const Any& a, const Any& b) {
+  if (!IsMissing(a) && !Truth(a)) return false;
+  if (!IsMissing(b) && !Truth(b)) return false;
   if (IsMissing(a) || IsMissing(b)) return Missing{};
   return true;
 }
 
-Any Not(const Any& a, std::size_t position) {
+Any Not(const Any& a) {
   if (IsMissing(a)) return Missing{};
-  return !Truth(a, position);
+  return !Truth(a);
 }
 
-Any Or(const Any& a, const Any& b, std::size_t position) {
-  return Not(And(Not(a, position), Not(b, position), position), position);
+Any Or(const Any& a, const Any& b) {
+  return Not(And(Not(a), Not(b)));
 }
 
 class Evaluator {
@@ -99,7 +88,7 @@ class Evaluator {
       case Op::kName:
         return bound_.at(tree.text).back();
       case Op::kNot:
-        return Not(Child(tree, 0), At(tree, 0));
+        return Not(Child(tree, 0));
       case Op::kNegate:
         return Negate(tree);
       case Op::kCompare:
@@ -112,8 +101,8 @@ class Evaluator {
         break;
     }
     const Any left = Child(tree, 0), right = Child(tree, 1);
-    if (tree.op == Op::kAnd) return And(left, right, tree.position);
-    if (tree.op == Op::kOr) return Or(left, right, tree.position);
+    if (tree.op == Op::kAnd) return And(left, right);
+    if (tree.op == Op::kOr) return Or(left, right);
     return Arithmetic(tree, left, right);
   }
 
@@ -123,12 +112,11 @@ class Evaluator {
 
  private:
   Any Child(const Tree& tree, std::size_t i) { return Value(*tree.children[i]); }
-  std::size_t At(const Tree& tree, std::size_t i) const { return tree.children[i]->position; }
 
   Any Negate(const Tree& tree) {
     const Any value = Child(tree, 0);
     if (IsMissing(value)) return Missing{};
-    return -Number(value, At(tree, 0));
+    return -Number(value);
   }
 
   Any Chain(const Tree& tree) {
@@ -136,8 +124,7 @@ class Evaluator {
     Any left = Child(tree, 0);
     for (std::size_t i = 1; i < tree.children.size(); ++i) {
       Any right = Child(tree, i);
-      result = And(result, CompareValues(tree.operators[i - 1], left, right, At(tree, i)),
-                   tree.position);
+      result = And(result, CompareValues(tree.operators[i - 1], left, right));
       left = std::move(right);
     }
     return result;
@@ -147,8 +134,8 @@ class Evaluator {
     if (IsMissing(left) || IsMissing(right)) return Missing{};
     const bool text =
         std::holds_alternative<std::string>(left) || std::holds_alternative<std::string>(right);
-    if (tree.op == Op::kAdd && text) return Text(left, At(tree, 0)) + Text(right, At(tree, 1));
-    const double a = Number(left, At(tree, 0)), b = Number(right, At(tree, 1));
+    if (tree.op == Op::kAdd && text) return Text(left) + Text(right);
+    const double a = Number(left), b = Number(right);
     switch (tree.op) {
       case Op::kAdd:
         return a + b;
@@ -164,18 +151,26 @@ class Evaluator {
   }
 
   Any Call(const Tree& tree) {
+    if (tree.text == "known") return Known(*tree.children[0]);
     std::vector<Any> values;
     for (const auto& child : tree.children) values.push_back(Value(*child));
-    if (tree.text == "known") return !IsMissing(values[0]);
     for (const Any& value : values) {
       if (IsMissing(value)) return Missing{};
     }
     if (tree.text == "cell" || tree.text == "paper" || tree.text == "low" || tree.text == "high") {
-      return LookUp(tree.text, Text(values[0], At(tree, 0)), Text(values[1], At(tree, 1)));
+      return LookUp(tree.text, Text(values[0]), Text(values[1]));
     }
     std::vector<double> x;
-    for (std::size_t i = 0; i < values.size(); ++i) x.push_back(Number(values[i], At(tree, i)));
+    for (const Any& value : values) x.push_back(Number(value));
     return Numeric(tree.text, x);
+  }
+
+  // A wrong answer is not left out as what was not measured is: whether it is known is missing.
+  Any Known(const Tree& tree) {
+    const int wrong_before = wrong_;
+    if (!IsMissing(Value(tree))) return true;
+    if (wrong_ > wrong_before) return Missing{};
+    return false;
   }
 
   static Any Numeric(const std::string& name, const std::vector<double>& x) {
@@ -202,6 +197,7 @@ class Evaluator {
   }
 
   Any LookUp(const std::string& source, const std::string& row, const std::string& column) {
+    if (source != "paper" && table_.wrong(row, column)) ++wrong_;
     for (const Figure& known : figures) {
       if (known.source == source && known.row == row && known.column == column) {
         return FromOptional(known.value);
@@ -248,7 +244,7 @@ class Evaluator {
       const Any pass = filtered ? Child(tree, 1) : Any(true);
       if (IsMissing(pass)) {
         bodies.emplace_back(Missing{});
-      } else if (Truth(pass, tree.position)) {
+      } else if (Truth(pass)) {
         bodies.push_back(Child(tree, 0));
         NoteCounterexample(tree, element, bodies.back());
       }
@@ -260,7 +256,7 @@ class Evaluator {
   void NoteCounterexample(const Tree& tree, const Any& element, const Any& body) {
     const bool* truth = std::get_if<bool>(&body);
     if (tree.text == "all" && truth != nullptr && !*truth && !IsMissing(element)) {
-      counterexamples.push_back(Text(element, tree.position));
+      counterexamples.push_back(Text(element));
     }
   }
 
@@ -273,8 +269,7 @@ class Evaluator {
     for (const Any& body : bodies) {
       if (IsMissing(body)) return Missing{};
       const bool truths = tree.text == "count" || tree.text == "share";
-      numbers.push_back(truths ? (Truth(body, At(tree, 0)) ? 1.0 : 0.0)
-                               : Number(body, At(tree, 0)));
+      numbers.push_back(truths ? (Truth(body) ? 1.0 : 0.0) : Number(body));
       sum += numbers.back();
     }
     if (tree.text == "count" || tree.text == "sum") return sum;
@@ -288,12 +283,13 @@ class Evaluator {
     const bool all = tree.text == "all";
     Any result = all;
     for (const Any& body : bodies) {
-      result = all ? And(result, body, At(tree, 0)) : Or(result, body, At(tree, 0));
+      result = all ? And(result, body) : Or(result, body);
     }
     return result;
   }
 
   const TableView& table_;
+  int wrong_ = 0;                                  // look-ups of wrong answers
   std::map<std::string, std::vector<Any>> bound_;  // innermost last
 };
 
@@ -343,6 +339,9 @@ class ScaledFigure final : public TableView {
   std::optional<double> high(const std::string& row, const std::string& column) const override {
     return Scaled(row, column, table_.high(row, column));
   }
+  bool wrong(const std::string& row, const std::string& column) const override {
+    return table_.wrong(row, column);
+  }
 
  private:
   std::optional<double> Scaled(const std::string& row, const std::string& column,
@@ -365,7 +364,7 @@ bool HangsOnUnsteady(const Tree& check, const std::vector<Figure>& figures, cons
       const ScaledFigure other(table, f, factor);
       Evaluator evaluator(other);
       const Any now = evaluator.Value(check);  // missing where no row passes a filter any more
-      if (IsMissing(now) || Truth(now, check.position) != holds) return true;
+      if (IsMissing(now) || Truth(now) != holds) return true;
     }
   }
   return false;
@@ -404,7 +403,7 @@ std::string_view Name(ClaimVerdict verdict) {
 }
 
 ClaimResult Evaluate(std::string_view check, const TableView& table) {
-  const auto tree = ParseExpression(check);
+  const auto tree = ParseCheck(check);
   Evaluator evaluator(table);
   const Any value = evaluator.Value(*tree);
   ClaimResult result;
@@ -415,7 +414,7 @@ ClaimResult Evaluate(std::string_view check, const TableView& table) {
     if (result.reason.empty()) result.reason = "no row or column matches";
     return result;
   }
-  const bool holds = Truth(value, tree->position);
+  const bool holds = Truth(value);
   if (HangsOnUnsteady(*tree, result.figures, table, holds)) {
     result.reason = UnsteadyText(result.figures, table);
     result.verdict = ClaimVerdict::kUnsteady;

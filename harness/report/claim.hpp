@@ -31,8 +31,10 @@
 //! Missing data is neither true nor false (Kleene's three-valued logic): a comparison or sum with
 //! it is NO-DATA; `false and NO-DATA` is false, `true or NO-DATA` is true; `all` is false as soon
 //! as one element is; a quantifier over nothing is NO-DATA, so that a misspelt pattern never holds
-//! by default. A NaN is data: every comparison with it is false (`!=` true), as in IEEE 754.
-//! Nothing is skipped once decided, so that the figures always list every cell that a check names.
+//! by default. Whether a wrong answer is known is missing data too, so that a filter by known()
+//! does not leave it out. A NaN is data: every comparison with it is false (`!=` true), as in IEEE
+//! 754. Nothing is skipped once decided, so that the figures always list every cell that a check
+//! names.
 
 #include <optional>
 #include <string>
@@ -63,6 +65,10 @@ class TableView {
   //! Why there is no value, in a few words; by default whether the name is unknown, and the
   //! nearest.
   virtual std::string why_missing(const std::string& row, const std::string& column) const;
+  //! Whether the answer behind the value is wrong; there is no value then.
+  virtual bool wrong(const std::string& /*row*/, const std::string& /*column*/) const {
+    return false;
+  }
   //! Why the value is a time that is not steady (harness/run/steadiness.hpp); else empty.
   virtual std::string why_unsteady(const std::string& /*row*/,
                                    const std::string& /*column*/) const {
@@ -97,7 +103,7 @@ inline constexpr double kUnsteadyFactor = 1.5;
 //! Evaluates a check. One that says something else with an unsteady time kUnsteadyFactor times as
 //! large, or as small, neither holds nor fails. Cost: the number of elements the quantifiers visit,
 //! times a look-up; as much again twice for each unsteady time.
-//! @throws ExpressionError on wrong syntax, wrong types, or a result that is not true or false
+//! @throws ExpressionError (ParseCheck)
 ClaimResult Evaluate(std::string_view check, const TableView& table);
 
 //! The figures on one line: `cell(KLL, NIAE) = 0.02; ...`, at most `most` of them.

@@ -36,6 +36,7 @@ class FakeTable : public TableView {
     if (!v) return {};
     return *v * 0.9;
   }
+  bool wrong(const std::string& row, const std::string&) const override { return row == "wrong"; }
 };
 
 std::string Check(std::string_view check) {
@@ -179,6 +180,17 @@ TEST(Expression, QuantifiersOverMissingData) {
   }
 }
 
+TEST(Expression, AWrongAnswerIsNeitherKnownNorLeftOut) {
+  const std::string both = R"~(all(r in ["ME-naive (l=15)", "wrong"] if known()~";
+  EXPECT_EQ(Check(both + R"~(cell(r, "NIAE")): cell(r, "NIAE") < 1))~"), "NO-DATA");
+  EXPECT_EQ(Check(both + R"~(2 * cell(r, "NIAE")): cell(r, "NIAE") > 1))~"), "FAILS");
+  EXPECT_EQ(Check(both + R"~(paper(r, "NIAE")): paper(r, "NIAE") < 1))~"), "HOLDS");
+  EXPECT_EQ(Check(R"~(known(low("wrong", "NIAE")))~"), "NO-DATA");
+  EXPECT_EQ(Check(R"~(not known(cell("wrong", "NIAE") < 1))~"), "NO-DATA");
+  EXPECT_EQ(Check(R"~(cell("wrong", "NIAE") < 1 or not known(cell("nobody", "NIAE")))~"), "HOLDS");
+  EXPECT_EQ(Check(R"~(known(cell("wrong", "NIAE") < 1 or true))~"), "HOLDS");
+}
+
 TEST(Expression, ResultsCarryTheirFigures) {
   const ClaimResult result = Evaluate(
       R"~(cell("KLL", 1000) == 7 or cell("KLL", "1000") == cell("ME-naive (l=15)", "failures"))~",
@@ -197,6 +209,7 @@ TEST(Expression, ResultsCarryTheirFigures) {
 TEST(Expression, ReasonsSayWhereItFailsAndWhatIsMissing) {
   EXPECT_EQ(Evaluate(R"~(all(r in "ME-*": cell(r, "failures") == 0))~", FakeTable()).reason,
             "not for ME-naive (l=15)");
+  EXPECT_EQ(Evaluate(R"~(all(x in [true, false]: x))~", FakeTable()).reason, "not for false");
   EXPECT_EQ(Evaluate(R"~(cell("KKL", "NIAE") > 0)~", FakeTable()).reason,
             "no row \"KKL\" (did you mean \"KLL\"?) [KKL, NIAE]");
   EXPECT_EQ(Evaluate(R"~(paper("KLL", "nothing") > 0)~", FakeTable()).reason,
@@ -227,8 +240,8 @@ TEST(Expression, SyntaxErrorsSayWhere) {
   EXPECT_NE(ErrorOf(std::string(5000, '(')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(ErrorOf(std::string(5000, '-')).find("nested too deeply"), std::string::npos);
   EXPECT_NE(ErrorOf(std::string(30000, ' ') + "1 < 2").find("too long"), std::string::npos);
-  EXPECT_THROW(CheckSyntax("1 <"), ExpressionError);
-  EXPECT_NO_THROW(CheckSyntax("cell(\"anything\", \"at all\") > 1"));
+  EXPECT_THROW(ParseCheck("1 <"), ExpressionError);
+  EXPECT_NO_THROW(ParseCheck("cell(\"anything\", \"at all\") > 1"));
 }
 
 TEST(Expression, TypeErrorsSayWhere) {
@@ -236,7 +249,7 @@ TEST(Expression, TypeErrorsSayWhere) {
   EXPECT_EQ(ErrorOf("\"a\" - 1 > 0"), "expected a number but found a string at character 1");
   EXPECT_EQ(ErrorOf("1 < \"a\""), "expected a number but found a string at character 5");
   EXPECT_EQ(ErrorOf("not 1"), "expected true or false but found a number at character 5");
-  EXPECT_EQ(ErrorOf("true and 1"), "expected true or false but found a number at character 6");
+  EXPECT_EQ(ErrorOf("true and 1"), "expected true or false but found a number at character 10");
   EXPECT_EQ(ErrorOf("cell(true, \"a\") > 1"),
             "expected a string but found true or false at character 6");
 }
@@ -265,7 +278,7 @@ TEST(Expression, TypesAreCheckedWithTheSyntax) {
                             R"~(known(-"a"))~",
                             R"~(near(1, 2, "a"))~",
                             R"~(failed("a"))~"}) {
-    EXPECT_THROW(CheckSyntax(wrong), ExpressionError) << wrong;
+    EXPECT_THROW(ParseCheck(wrong), ExpressionError) << wrong;
   }
   for (const char* right :
        {R"~(known(cell("a", 2)) and not failed(cell("a", "b")))~", R"~("a" + 1 == "a1")~",
@@ -273,11 +286,11 @@ TEST(Expression, TypesAreCheckedWithTheSyntax) {
         R"~(all(x in [true, false]: x or not x))~", R"~(all(x in [1, 2]: x ^ 2 > 0))~",
         R"~(all(x in rows: all(x in [1]: x > 0) and cell(x, "b") > min(1, -2)))~",
         R"~(share(r in columns("a*") if known(cell("a", r)): cell("a", r) == 1) > 0.5)~"}) {
-    EXPECT_NO_THROW(CheckSyntax(right)) << right;
+    EXPECT_NO_THROW(ParseCheck(right)) << right;
   }
   std::string chain = "1";
   for (int i = 0; i < 900; ++i) chain += " + 1";
-  EXPECT_NO_THROW(CheckSyntax(chain + " == 901"));
+  EXPECT_NO_THROW(ParseCheck(chain + " == 901"));
 }
 
 // A table with one time that is not steady.

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -23,9 +22,6 @@ namespace {
 
 // A samples file larger than this helps nobody: violins of more are drawn from the cells' summary.
 constexpr std::size_t kMostSamples = 400000;
-
-// Words of TableCell::partial.
-constexpr const char* kNotYet = "not measured yet";
 
 // A table as the claims' language sees it.
 class View final : public TableView {
@@ -53,6 +49,10 @@ class View final : public TableView {
     return std::nullopt;
   }
 
+  bool wrong(const std::string& row, const std::string& column) const override {
+    const TableCell* cell = table_.Find(row, column);
+    return cell && cell->wrong;
+  }
   std::string why_unsteady(const std::string& row, const std::string& column) const override {
     const TableCell* cell = table_.Find(row, column);
     return cell ? cell->unsteady : "";
@@ -116,15 +116,33 @@ const Row kVerdictColumns = {"artifact", "row",   "column",  "kind",    "paper",
 const Row kClaimColumns = {"artifact", "id",    "text",   "page", "verdict",
                            "figures",  "check", "reason", "note"};
 
-// The rows of verdicts.csv and claims.csv.
+// The rows of verdicts.csv and claims.csv, and how many of each verdict there are.
 struct Judgement {
   std::vector<Row> verdicts, claims;
+  Scoreboard board;
 };
+
+// @param reason as verdicts.csv has it. @param judged whether the profile is
+void Count(const Artifact& artifact, const Verdict& v, const std::string& reason, bool judged,
+           Scoreboard& board) {
+  const bool setting = v.cell.kind == CellKind::kSetting;
+  ++(setting ? board.settings : board.verdicts)[std::string(Name(v.kind))];
+  if (v.kind == VerdictKind::kFailed) {
+    board.failed.push_back(
+        fmt::format("{} [{}, {}]: {}", artifact.id, v.cell.row, v.cell.column, reason));
+  }
+  if (setting) return;
+  board.partial += judged && v.kind == VerdictKind::kNotJudged;
+  if (v.kind != VerdictKind::kNotRun) return;
+  const auto [need, dataset] = NeedOf(reason);
+  ++board.lacks[need].cells;
+  if (!dataset.empty()) board.lacks[need].datasets.insert(dataset);
+}
 
 void JudgeVerdicts(const Artifact& artifact, const Table& table,
                    const std::vector<PublishedCell>& published, const MissingCells& missing,
                    Judgement& judgement) {
-  const std::string machine = MachineOf(artifact);
+  const std::string machine = MachineOf(artifact), not_judged = WhyNotJudged(artifact.profile);
   const auto verdicts = Judge(
       published,
       [&](const std::string& row, const std::string& column) {
@@ -132,31 +150,19 @@ void JudgeVerdicts(const Artifact& artifact, const Table& table,
         measured.machine = machine;
         return measured;
       },
-      WhyNotJudged(artifact.profile));
+      not_judged);
   for (const Verdict& v : verdicts) {
     const bool covers = v.measured.run && artifact.coverage_total > 0;
     const std::string without = std::isnan(v.measured.value) ? "" : v.measured.reason;
+    const std::string reason = (without.empty() ? v.reason : v.reason + "; " + without) +
+                               (covers ? "; on " + table.coverage.at(v.cell.row) : "");
+    Count(artifact, v, reason, not_judged.empty(), judgement.board);
     judgement.verdicts.push_back(
         {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)), v.cell.Text(),
          FormatNumber(v.measured.value), v.cell.unit, FormatNumber(v.ratio),
-         std::string(Name(v.kind)),
-         (without.empty() ? v.reason : v.reason + "; " + without) +
-             (covers ? "; on " + table.coverage.at(v.cell.row) : ""),
-         FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
-         std::to_string(v.measured.n), v.cell.page, v.cell.table, v.measured.unsteady});
-  }
-}
-
-void JudgeClaims(const Artifact& artifact, const View& view, Judgement& judgement) {
-  for (const ClaimSpec& claim : artifact.claims) {
-    ClaimResult result = Evaluate(claim.check, view);
-    if (const std::string why = WhyNotJudged(artifact.profile); !why.empty()) {
-      result.verdict = ClaimVerdict::kNotJudged;
-      result.reason = why;
-    }
-    judgement.claims.push_back({artifact.id, claim.id, claim.text, claim.where,
-                                std::string(Name(result.verdict)), FiguresText(result.figures),
-                                claim.check, result.reason, claim.note});
+         std::string(Name(v.kind)), reason, FormatNumber(v.measured.ci_low),
+         FormatNumber(v.measured.ci_high), std::to_string(v.measured.n), v.cell.page, v.cell.table,
+         v.measured.unsteady});
   }
 }
 
@@ -173,26 +179,24 @@ std::string WithoutReferences(const std::string& note) {
   return text;
 }
 
-void Count(const Judgement& judgement, Scoreboard& board) {
-  for (const Row& row : judgement.verdicts) {
-    const bool setting = row[3] == "setting";
-    ++(setting ? board.settings : board.verdicts)[row[8]];
-    if (row[8] == "NOT-JUDGED" && !setting && row[9].find(kNotYet) != row[9].npos) ++board.partial;
-    if (row[8] == "NOT-RUN" && !setting) {
-      const auto [need, dataset] = NeedOf(row[9]);
-      ++board.lacks[need].cells;
-      if (!dataset.empty()) board.lacks[need].datasets.insert(dataset);
+void JudgeClaims(const Artifact& artifact, const View& view, Judgement& judgement) {
+  Scoreboard& board = judgement.board;
+  for (const ClaimSpec& claim : artifact.claims) {
+    ClaimResult result = Evaluate(claim.check, view);
+    if (const std::string why = WhyNotJudged(artifact.profile); !why.empty()) {
+      result.verdict = ClaimVerdict::kNotJudged;
+      result.reason = why;
     }
-    if (row[8] != "FAILED") continue;
-    board.failed.push_back(fmt::format("{} [{}, {}]: {}", row[0], row[1], row[2], row[9]));
-  }
-  for (const Row& row : judgement.claims) {
-    ++board.claims[row[4]];
-    if (row[4] != "FAILS") continue;
-    const bool noted = !row[8].empty();
+    const std::string verdict(Name(result.verdict)), figures = FiguresText(result.figures);
+    judgement.claims.push_back({artifact.id, claim.id, claim.text, claim.where, verdict, figures,
+                                claim.check, result.reason, claim.note});
+    ++board.claims[verdict];
+    if (result.verdict != ClaimVerdict::kFails) continue;
+    const bool noted = !claim.note.empty();
     (noted ? board.noted_claims : board.unnoted_claims)
-        .push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2], ShortFigures(row[5]),
-                               noted ? " Known: " + WithoutReferences(row[8]) : ""));
+        .push_back(fmt::format("{} {}: {} ({}){}", artifact.id, claim.id, claim.text,
+                               ShortFigures(figures),
+                               noted ? " Known: " + WithoutReferences(claim.note) : ""));
   }
 }
 
@@ -215,16 +219,14 @@ void WriteTables(const Artifact& artifact, const Table& table) {
   UpdateMeta(artifact, CoverageText(artifact));
 }
 
-Judgement JudgeArtifact(const Artifact& artifact, bool write) {
+void JudgeArtifact(const Artifact& artifact, bool write, Judgement& judgement) {
   const Table table = BuildTable(artifact);
   if (write) WriteTables(artifact, table);
   std::vector<PublishedCell> published;
   if (!artifact.paper_file.empty()) published = ReadPaperCells(artifact.paper_file);
   const MissingCells missing(artifact, table, published);
-  Judgement judgement;
   JudgeVerdicts(artifact, table, published, missing, judgement);
   JudgeClaims(artifact, View(table, published, missing), judgement);
-  return judgement;
 }
 
 void WriteCsv(const std::string& path, const Row& header, const std::vector<Row>& rows) {
@@ -266,26 +268,22 @@ void Declare(Artifact& artifact, Declared& declared, bool write) {
 
 Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool write,
                        bool by_today) {
-  Scoreboard board;
   Judgement all;
   Declared declared(root);
   for (Artifact& artifact : LoadArtifacts(folder)) {
     if (artifact.recorded) {
-      ++board.recorded;
+      ++all.board.recorded;
       ReadRecording(artifact);
     }
     if (artifact.recorded || by_today) Declare(artifact, declared, write);
-    for (const Origin& origin : OriginsOf(artifact)) ++board.origins[origin.Text()];
-    Judgement one = JudgeArtifact(artifact, write);
-    Count(one, board);
-    std::move(one.verdicts.begin(), one.verdicts.end(), std::back_inserter(all.verdicts));
-    std::move(one.claims.begin(), one.claims.end(), std::back_inserter(all.claims));
+    for (const Origin& origin : OriginsOf(artifact)) ++all.board.origins[origin.Text()];
+    JudgeArtifact(artifact, write, all);
   }
   if (write) {
     WriteCsv(folder + "/verdicts.csv", kVerdictColumns, all.verdicts);
     WriteCsv(folder + "/claims.csv", kClaimColumns, all.claims);
   }
-  return board;
+  return std::move(all.board);
 }
 
 }  // namespace

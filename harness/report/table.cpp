@@ -400,9 +400,14 @@ Interval Quotient(const Interval& a, const Interval& b) {
   return ratio;
 }
 
-// Why a quotient has no value: because of the part that has none, a broken one first.
+// Why a quotient has no value: because of the part that has none, a wrong one first, then a broken
+// one.
 TableCell NoRatio(const TableCell* a, const TableCell* b) {
-  const TableCell* missing = (!a || !a->has_value) && !(b && b->broken) ? a : b;
+  const auto rank = [](const TableCell* part) {
+    if (part == nullptr) return 1;
+    return part->has_value ? 0 : part->wrong ? 3 : part->broken ? 2 : 1;
+  };
+  const TableCell* missing = rank(a) >= rank(b) ? a : b;
   TableCell ratio;
   ratio.reason = missing ? "over 0" : "a column of the ratio is missing";
   if (!missing || missing->has_value) return ratio;

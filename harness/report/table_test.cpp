@@ -175,6 +175,10 @@ TEST(BuildTable, AWrongAnswerIsNeitherTheLeastNorHiddenByIt) {
     EXPECT_TRUE(t.Find("A", column)->broken) << column;
     EXPECT_FALSE(t.Find("A", column)->has_value) << column;
   }
+  a.cells[1].record->outcome.status = "crash";
+  t = BuildTable(a);
+  EXPECT_TRUE(t.Find("A", "ratio")->wrong);  // though the part above it crashed
+  a.cells[1].record->outcome.status = "ok";
   theirs.status = "timeout";
   theirs.reason = "longer than 5 s";
   t = BuildTable(a);
