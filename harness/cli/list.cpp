@@ -88,7 +88,7 @@ void ListAsTable(const Context& context, const std::vector<Experiment>& experime
 
 int List(const Context& context, const ListFlags& flags, std::ostream& out, std::ostream& err) {
   if (flags.fields) {
-    WriteSchemaTable(out, ExperimentSchema());
+    WriteSchemaTable(out);
   } else if (flags.protocols) {
     ListProtocols(out);
   } else {

@@ -111,7 +111,7 @@ void ApplyLayers(TomlTree& root, const Overrides& overrides) {
 }
 
 void Check(const TomlTree& root) {
-  const auto lines = CheckSchema(root, ExperimentSchema());
+  const auto lines = CheckSchema(root);
   if (!lines.empty()) throw ConfigError(lines);
 }
 

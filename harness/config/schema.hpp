@@ -23,17 +23,16 @@ enum class SchemaKind {
   kOpenTable
 };
 
-//! One field. `path` uses "[]" for the members of an array of tables and "*" for any key:
-//! "claim[].check", "profiles.*.repeats".
+//! One field. `path` uses "[]" for the members of an array of tables: "claim[].check".
 struct SchemaField {
   std::string path;
   SchemaKind kind;
   bool required = false;
-  std::string fallback;  //!< shown in the docs; applied where the field is read
+  std::string fallback;                   //!< shown in the docs; applied where the field is read
+  std::string help;                       //!< one line, with unit
+  std::vector<std::string> allowed = {};  //!< texts allowed; empty: any
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  std::vector<std::string> allowed;  //!< texts allowed; empty: any
-  std::string help;                  //!< one line, with unit
 };
 
 //! Every field of an experiment file.
@@ -41,9 +40,9 @@ const std::vector<SchemaField>& ExperimentSchema();
 
 //! Every complaint about a tree: unknown keys (nearest spelling offered), wrong types, values out
 //! of range, missing fields. Each line starts with file:line:column.
-std::vector<std::string> CheckSchema(const TomlTree& root, const std::vector<SchemaField>& fields);
+std::vector<std::string> CheckSchema(const TomlTree& root);
 
 //! The table as Markdown, for the docs.
-void WriteSchemaTable(std::ostream& out, const std::vector<SchemaField>& fields);
+void WriteSchemaTable(std::ostream& out);
 
 }  // namespace retable::harness
