@@ -193,6 +193,11 @@ TableSpec ReadTable(const TomlTree& node) {
       table.columns.push_back(std::move(column));
     }
   }
+  if (!table.pivot.empty() && table.columns.size() != 1) {
+    throw ConfigError(node.find("pivot")->where,
+                      fmt::format("pivot makes every column of one that is declared, not of {}",
+                                  table.columns.size()));
+  }
   return table;
 }
 

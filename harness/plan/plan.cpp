@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "base/parallel.hpp"
 #include "base/sha256.hpp"
 #include "harness/config/suggest.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/tidy_columns.hpp"
+#include "harness/plan/value_json.hpp"
 
 namespace retable::harness {
 namespace {
@@ -252,6 +256,11 @@ void CheckTemplates(const Experiment& experiment, const CellConfig& cell) {
   const std::string &rows = experiment.table.rows, &pivot = experiment.table.pivot;
   ExpandTemplate(rows, cell, WhereOf(experiment, {"table", "rows"}, rows));
   ExpandTemplate(pivot, cell, WhereOf(experiment, {"table", "pivot"}, pivot));
+  const Position file{experiment.file, 0, 0};
+  for (const ColumnSpec& column : experiment.table.columns) {
+    for (const auto& [name, value] : column.where) ExpandTemplate("{" + name + "}", cell, file);
+    ExpandTemplate(column.ratio_row, cell, file);
+  }
 }
 
 Protocol& ProtocolOf(const Experiment& experiment) {
@@ -263,7 +272,22 @@ Protocol& ProtocolOf(const Experiment& experiment) {
   }
 }
 
-// The cross product; `visit` gets each cell with its data set and its method.
+// A row would count a cell that is planned twice as two: its samples twice, its interval too
+// narrow.
+void RefuseTwice(const std::vector<PlannedCell>& cells,
+                 const std::vector<const AlgorithmEntry*>& entries) {
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> seen;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const CellConfig& cell = cells[i].config;
+    if (seen.emplace(cells[i].key, cell.label, cell.dataset).second) continue;
+    throw ConfigError(entries[i]->where,
+                      fmt::format("the cell {} on {} is planned twice ({}): give each axis and "
+                                  "parameter a value once, and no two [[algorithm]] the same",
+                                  cell.label, cell.dataset, ToJson(cell.axes).dump()));
+  }
+}
+
+// The cross product; `visit` gets each cell with its data set, its method and its entry.
 template <typename Visit>
 void Expand(const Experiment& experiment, const Protocol& protocol, const Devices& devices,
             const std::vector<DatasetInfo>& datasets, const Visit& visit) {
@@ -294,7 +318,7 @@ void Expand(const Experiment& experiment, const Protocol& protocol, const Device
           c.seed = experiment.seed;
           c.repeats = experiment.repeats;
           c.label = LabelOf(entry, c, BeyondThisBuild(entry.device, &info, devices));
-          visit(std::move(c), data, info);
+          visit(std::move(c), data, info, entry);
         }
       }
     }
@@ -311,7 +335,7 @@ std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices
   }
   std::vector<CellConfig> cells;
   Expand(experiment, ProtocolOf(experiment), devices, datasets,
-         [&](CellConfig cell, const auto&, const auto&) { cells.push_back(std::move(cell)); });
+         [&](CellConfig cell, const auto&...) { cells.push_back(std::move(cell)); });
   return cells;
 }
 
@@ -320,9 +344,11 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
   Plan plan;
   plan.experiment = experiment;
   plan.datasets = ResolveDatasets(experiment, protocol);
+  std::vector<const AlgorithmEntry*> entries;  // of each cell
   const Position of_group = WhereOf(experiment, {"group"}, experiment.group);
   Expand(experiment, protocol, devices, plan.datasets,
-         [&](CellConfig config, const DatasetInfo& data, const AlgorithmInfo& info) {
+         [&](CellConfig config, const DatasetInfo& data, const AlgorithmInfo& info,
+             const AlgorithmEntry& entry) {
            PlannedCell cell;
            cell.not_run = WhyNot(config, data, info, devices, protocol);
            cell.time_limit = experiment.time_limit;
@@ -341,6 +367,7 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
            }
            cell.config = std::move(config);
            plan.cells.push_back(std::move(cell));
+           entries.push_back(&entry);
          });
   // Half of what planning a million cells takes.
   ParallelFor(plan.cells.size(), [&](std::size_t i) {
@@ -348,6 +375,7 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
     cell.key =
         CellKey(cell.config, cell.config.device == "cuda" ? devices.cuda_class : devices.cpu_class);
   });
+  RefuseTwice(plan.cells, entries);
   return plan;
 }
 

@@ -62,7 +62,7 @@ struct Devices {
 };
 
 //! Expands an experiment. @throws ConfigError for an unknown protocol, algorithm, parameter, data
-//! set, axis or name in a template, each with the nearest name.
+//! set, axis or name in a template, each with the nearest name; for a cell that is planned twice.
 Plan MakePlan(const Experiment& experiment, const Devices& devices);
 
 //! The cells of an experiment by the names its file gives: no data is looked for, groups of data
