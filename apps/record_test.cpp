@@ -117,6 +117,15 @@ class Records : public Program {
   std::string path_;
 };
 
+// Smaller than the least number of full precision, as a p-value may be.
+TEST_F(Records, KeepSamplesNearZero) {
+  setenv("RETABLE_SELFTEST_SLOWDOWN", "1e-307", 1);
+  Record();
+  unsetenv("RETABLE_SELFTEST_SLOWDOWN");
+  ExpectContains(Slurp(Here() / "selftest/probe.csv"), "e-310");
+  EXPECT_EQ(Run("check --recorded here").code, 0);
+}
+
 TEST_F(Records, AreOpenedAndCheckedAgainstTheirArchive) {
   Record();
   for (const char* name : {"cells.tar.zst", "claims.csv", "verdicts.csv", "run.json",

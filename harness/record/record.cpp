@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/atomic_file.hpp"
+#include "base/csv/number.hpp"
 #include "base/sha256.hpp"
 #include "base/temporary_folder.hpp"
 #include "harness/machine/environment.hpp"
@@ -135,7 +136,7 @@ RecordingFacts FactsOf(const std::string& folder, const std::vector<Artifact>& a
 
 // In seven significant digits, more than a clock tells apart; whole numbers stay as they are.
 double Rounded(double sample) {
-  return sample == std::floor(sample) ? sample : std::stod(fmt::format("{:.7g}", sample));
+  return sample == std::floor(sample) ? sample : ParseNumber(fmt::format("{:.7g}", sample)).value();
 }
 
 // A cell's file without paths, its samples rounded; its attachments are beside it.
