@@ -161,6 +161,18 @@ TEST_F(FilesKept, AReportOfARecordedFolderGoesToAnother) {
   EXPECT_EQ(FilesOf(root_ / "out"), before);
 }
 
+TEST_F(FilesKept, VerbsThatReadMakeNoFolder) {
+  Write(kGood);
+  for (const char* words : {"record x --out none", "report --out none --to page",
+                            "report --out none", "check --out none", "explain --out none 0",
+                            "compare none none", "run selftest/probe --out none --dry-run"}) {
+    const Result result = Run(words);
+    EXPECT_EQ(result.code, std::string(words).starts_with("run") ? 0 : 1) << words << result.text;
+    EXPECT_FALSE(fs::exists(root_ / "none")) << words;
+    EXPECT_FALSE(fs::exists(root_ / "page")) << words;
+  }
+}
+
 // A run of one experiment keeps the tables of another whose cells have gone.
 TEST_F(FilesKept, ARunKeepsTheTablesWhoseCellsHaveGone) {
   WriteJudged();

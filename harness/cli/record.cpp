@@ -21,6 +21,7 @@ int Record(const Context& context, const RecordArguments& a, std::ostream& out) 
     out << ReadableRecordings(context.root) << "\n";
     return kOk;
   }
+  CheckIsThere(a.out);
   CheckFolderToWrite(a.out);
   const RecordingFacts facts = RecordResults(a.out, context.root, a.name, a.replace);
   out << fmt::format("{}: {} cells of commit {}, {:.2f} MB packed", facts.folder, facts.cells,

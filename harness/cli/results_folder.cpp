@@ -25,6 +25,10 @@ void CheckFolderToWrite(const std::string& folder) {
                    "they could not be made again: choose another folder with --out");
 }
 
+void CheckIsThere(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw StoreError(folder + ": there is no such folder");
+}
+
 std::string RecordingsToShow(const std::string& root, std::ostream& err) {
   try {
     return ReadableRecordings(root);
@@ -36,6 +40,7 @@ std::string RecordingsToShow(const std::string& root, std::ostream& err) {
 }
 
 void CopyResults(const std::string& from, const std::string& to) {
+  CheckIsThere(from);
   CheckResultsFolder(to);
   std::error_code error;
   if (fs::exists(to) && !fs::is_empty(to, error)) {

@@ -14,6 +14,9 @@ void CheckResultsFolder(const std::string& folder);
 //! of results/recorded/: what it holds cannot be made again. @throws StoreError
 void CheckFolderToWrite(const std::string& folder);
 
+//! For whoever makes another folder of it. @throws StoreError where there is none
+void CheckIsThere(const std::string& folder);
+
 //! ReadableRecordings (harness/record/record.hpp), or, where they cannot be made (a damaged
 //! archive, a folder that nothing can be written to), results/recorded with the reason on `err`.
 std::string RecordingsToShow(const std::string& root, std::ostream& err);
