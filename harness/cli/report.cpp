@@ -33,12 +33,6 @@ struct FolderArguments {
   bool strict = false, rewrite = false;
 };
 
-std::string PythonProgram() {
-  if (const char* python = std::getenv("RETABLE_PYTHON")) return python;
-  // The distribution's interpreter has the distribution's matplotlib.
-  return fs::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
-}
-
 void SayUnnoted(const Scoreboard& board, std::ostream& err) {
   if (board.unnoted_claims.empty()) return;
   err << fmt::format(
@@ -112,6 +106,11 @@ int Report(const Context& context, const FolderArguments& a, std::ostream& out, 
 }
 
 }  // namespace
+
+std::string PythonProgram() {
+  if (const char* python = std::getenv("RETABLE_PYTHON")) return python;
+  return fs::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
+}
 
 int DrawReport(const Context& context, const std::string& folder, std::string& page,
                std::ostream& err) {

@@ -9,6 +9,9 @@
 
 namespace retable::harness {
 
+//! What draws them: the Python of RETABLE_PYTHON, or the distribution's, which has its matplotlib.
+std::string PythonProgram();
+
 //! Draws the figures and the page of a folder whose tables are written.
 //! @param page gets the path of the page, where it was drawn
 //! @return an exit code; `err` says what went wrong

@@ -9,6 +9,8 @@
 #include <stdexcept>
 
 #include "base/cuda/devices.hpp"
+#include "harness/cli/report.hpp"
+#include "harness/cli/shell.hpp"
 #include "harness/machine/nvml.hpp"
 #include "harness/roofline/ceilings.hpp"
 #include "harness/roofline/fma_kernels.hpp"
@@ -199,21 +201,17 @@ void DiagnoseMachine(const HostInfo& machine, std::vector<Finding>& findings) {
 }  // namespace
 
 std::vector<Program> FindPrograms() {
-  const auto python = [](const std::string& module) {
-    const std::string look =
-        " -c 'import importlib.util as u, sys; sys.exit(u.find_spec(\"" + module + "\") is None)'";
-    // Debian's modules belong to Debian's interpreter, whatever stands first in PATH.
-    return Succeeds("/usr/bin/python3" + look) || Succeeds("python3" + look);
+  const std::string python = PythonProgram();
+  const auto has = [&](const std::string& module) {
+    return Succeeds(ShellWord(python) + " -c 'import importlib.util as u, sys; " +
+                    "sys.exit(u.find_spec(\"" + module + "\") is None)'");
   };
-  return {
-      {"git", Succeeds("git --version"), "results do not name their commit",
-       "sudo apt-get install git"},
-      {"Python's matplotlib", python("matplotlib"), "no figures are drawn",
-       "sudo apt-get install python3-matplotlib"},
-      {"Python's jinja2", python("jinja2"), "no report.html is written",
-       "sudo apt-get install python3-jinja2"},
-      {"nvidia-smi", Succeeds("nvidia-smi -L"), "", ""},
-  };
+  return {{"git", Succeeds("git --version"), "results do not name their commit",
+           "sudo apt-get install git"},
+          {"matplotlib of " + python, has("matplotlib"), "no figures are drawn",
+           "sudo apt-get install python3-matplotlib"},
+          {"jinja2 of " + python, has("jinja2"), "no report.html is written",
+           "sudo apt-get install python3-jinja2"}};
 }
 
 std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
@@ -221,8 +219,7 @@ std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
   std::vector<Finding> findings;
   DiagnoseCuda(cuda, findings);
   for (const Program& program : programs) {
-    Add(findings, !program.found && !program.without.empty(),
-        program.name + " is missing: " + program.without, program.remedy);
+    Add(findings, !program.found, program.name + " is missing: " + program.without, program.remedy);
   }
   Add(findings, build.build_type != "Release",
       "this is a " + build.build_type + " build: do not trust its times", "make build");

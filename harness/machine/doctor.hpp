@@ -25,13 +25,13 @@ int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path = "
 
 //! A program or module that the project uses when it is there.
 struct Program {
-  std::string name;  //!< "python3 with matplotlib"
+  std::string name;  //!< "matplotlib of /usr/bin/python3"
   bool found = false;
   std::string without;  //!< what does not work without it
   std::string remedy;   //!< the command that installs it
 };
 
-//! Looks for git, Python with the report's modules, and a CUDA compiler.
+//! Looks for git, and for the report's modules in the Python that draws it.
 std::vector<Program> FindPrograms();
 
 //! Something to know or to mend.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 
 namespace retable::harness {
@@ -71,12 +72,22 @@ TEST(Doctor, WhatMakesTimesUnsure) {
 
 TEST(Doctor, MissingProgramsComeWithTheirCommand) {
   Healthy h;
-  h.programs = {{"Python's jinja2", false, "no report.html is written", "sudo apt-get install j"},
-                {"nvidia-smi", false, "", ""}};
+  h.programs = {{"jinja2 of python", false, "no report.html is written", "sudo apt-get install j"}};
   const auto findings = h.Findings();
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].what, "Python's jinja2 is missing: no report.html is written");
+  EXPECT_EQ(findings[0].what, "jinja2 of python is missing: no report.html is written");
   EXPECT_EQ(findings[0].remedy, "sudo apt-get install j");
+}
+
+// Whatever modules another Python has.
+TEST(Doctor, LooksForModulesInThePythonThatDrawsTheReport) {
+  setenv("RETABLE_PYTHON", "/bin/false", 1);
+  const auto programs = FindPrograms();
+  unsetenv("RETABLE_PYTHON");
+  ASSERT_EQ(programs.size(), 3u);
+  EXPECT_EQ(programs[1].name, "matplotlib of /bin/false");
+  EXPECT_FALSE(programs[1].found);
+  EXPECT_FALSE(programs[2].found);
 }
 
 TEST(Doctor, PrintsEverySection) {
