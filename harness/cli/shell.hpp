@@ -2,6 +2,10 @@
 //! @file
 //! Words for a POSIX shell: for commands that we start and for those that we print to be typed.
 
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
 #include <string>
 
 namespace retable::harness {
@@ -21,6 +25,34 @@ inline std::string ShellWord(const std::string& text) {
     }
   }
   return quoted + "'";
+}
+
+//! What a command said.
+struct ShellAnswer {
+  int status = -1;   //!< its exit status; -1 where it did not start or was killed
+  std::string text;  //!< what it printed; its standard error is ours
+};
+
+//! Runs a command and waits for it.
+inline ShellAnswer AskShell(const std::string& command) {
+  ShellAnswer answer;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return answer;
+  std::array<char, 4096> buffer{};
+  for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+    answer.text.append(buffer.data(), n);
+  }
+  const int status = pclose(pipe);
+  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return answer;
+}
+
+//! What a command prints, without the line ends behind it; nothing where it fails.
+inline std::string PrintedBy(const std::string& command) {
+  auto [status, text] = AskShell(command);
+  if (status != 0) return "";
+  text.resize(text.find_last_not_of('\n') + 1);
+  return text;
 }
 
 }  // namespace retable::harness

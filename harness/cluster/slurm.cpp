@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -29,25 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kPatience = 300;  // seconds without an answer of squeue
 
-struct Answer {
-  int status = -1;
-  std::string text;
-};
-
-// What a command prints; its standard error is ours.
-Answer Ask(const std::string& command) {
-  Answer answer;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return answer;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-    answer.text.append(buffer.data(), n);
-  }
-  const int status = pclose(pipe);
-  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return answer;
-}
-
 // The words of a run without those of these options, as one text for a shell.
 std::string RunCommand(const SlurmRun& run, const std::vector<std::string>& without) {
   std::string text = ShellWord(run.program) + " run";
@@ -66,7 +45,7 @@ std::string LogFolder(const SlurmRun& run) {
 
 // The numbers that a job of this name was given.
 std::string Submit(const std::string& command) {
-  const Answer answer = Ask(command);
+  const ShellAnswer answer = AskShell(command);
   const std::string id = answer.text.substr(0, answer.text.find_first_of(";\n"));
   if (answer.status == 127) {
     throw std::runtime_error(
@@ -91,7 +70,7 @@ Jobs SubmitBoth(const SlurmRun& run, std::ostream& err) {
   try {
     jobs.collect = Submit(commands.collect + jobs.array);
   } catch (const std::runtime_error&) {
-    Ask("scancel " + jobs.array);
+    AskShell("scancel " + jobs.array);
     throw;
   }
   return jobs;
@@ -108,9 +87,9 @@ struct Queue {
 
 // Slurm forgets a job some minutes after its end: a job that it does not know has ended.
 Queue ReadQueue(const Jobs& jobs) {
-  const Answer answer =
-      Ask(fmt::format("squeue --noheader --array --jobs={},{} --format='%A %F %T %r' 2>&1",
-                      jobs.array, jobs.collect));
+  const ShellAnswer answer =
+      AskShell(fmt::format("squeue --noheader --array --jobs={},{} --format='%A %F %T %r' 2>&1",
+                           jobs.array, jobs.collect));
   Queue queue;
   queue.known = answer.status == 0 || answer.text.find("Invalid job id") != std::string::npos;
   if (answer.status != 0) return queue;

@@ -8,39 +8,17 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <array>
 #include <boost/version.hpp>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/detail/abi_macros.hpp>
+
+#include "harness/cli/shell.hpp"
 
 namespace retable::harness {
 namespace {
 
 std::string Dotted(int a, int b, int c) {
   return std::to_string(a) + "." + std::to_string(b) + "." + std::to_string(c);
-}
-
-// What a command prints, without the last line end; nothing when it fails.
-std::string Answer(const std::string& command, bool& ok) {
-  ok = false;
-  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), &pclose);
-  if (pipe == nullptr) return "";
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) > 0;) {
-    text.append(buffer.data(), n);
-  }
-  ok = pclose(pipe.release()) == 0;
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
-std::string Quoted(const std::string& path) {
-  std::string quoted = "'";
-  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace
@@ -77,16 +55,15 @@ BuildInfo GetBuildInfo() {
 }
 
 SourceState ReadSourceState() {
-  SourceState state;
   // An unpacked archive is not part of a repository around it.
   const std::string above = std::filesystem::path(RETABLE_SOURCES).parent_path();
   const std::string git =
-      "GIT_CEILING_DIRECTORIES=" + Quoted(above) + " git -C " + Quoted(RETABLE_SOURCES) + " ";
-  state.commit = Answer(git + "rev-parse HEAD 2>/dev/null", state.known);
-  if (!state.known) return {};
-  bool answered = false;
-  state.dirty =
-      !Answer(git + "status --porcelain --untracked-files=no 2>/dev/null", answered).empty();
+      "GIT_CEILING_DIRECTORIES=" + ShellWord(above) + " git -C " + ShellWord(RETABLE_SOURCES) + " ";
+  SourceState state;
+  state.commit = PrintedBy(git + "rev-parse HEAD 2>/dev/null");
+  state.known = !state.commit.empty();
+  state.dirty = state.known &&
+                !PrintedBy(git + "status --porcelain --untracked-files=no 2>/dev/null").empty();
   return state;
 }
 

@@ -22,10 +22,6 @@ constexpr int kSlowerExit = 5, kNothingExit = 6;
 constexpr std::size_t kListedCells = 60;
 constexpr double kBusy = 0.5;  // a noise floor above which little can be said
 
-std::string CellText(const CellConfig& config) {
-  return config.label + " [" + config.device + ", " + config.dataset + AxesText(config.axes) + "]";
-}
-
 // What a cell is, whatever sources measured it.
 std::string Identity(const std::string& experiment, const CellConfig& config) {
   return experiment + "|" + config.label + "|" + config.algorithm + "|" + config.device + "|" +
@@ -132,7 +128,7 @@ class Comparer {
       result.unlike_in.insert(unlike.begin(), unlike.end());
       return;
     }
-    const std::string cell = CellText(after.config);
+    const std::string cell = NameOf(after.config);
     if (before.ok() && !after.ok()) {
       result.worsened.push_back(experiment + "  " + cell + ": was ok, is " + after.status() +
                                 (after.reason().empty() ? "" : " (" + after.reason() + ")"));
@@ -250,10 +246,10 @@ void PrintLines(const std::string& title, const std::vector<std::string>& lines,
 
 }  // namespace
 
-std::string AxesText(const Values& axes) {
-  std::string text;
-  for (const auto& [name, value] : axes) text += ", " + name + "=" + ToJson(value).dump();
-  return text;
+std::string NameOf(const CellConfig& config) {
+  std::string text = config.label + " [" + config.device + ", " + config.dataset;
+  for (const auto& [name, value] : config.axes) text += ", " + name + "=" + ToJson(value).dump();
+  return text + "]";
 }
 
 void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns) {

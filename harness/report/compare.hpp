@@ -59,8 +59,8 @@ struct TimedPair {
 //! What an A/A stretch of these cells shows; pairs = 0 where it cannot be measured here.
 using FloorMeasurement = std::function<Noise(const std::vector<TimedPair>&)>;
 
-//! ", size=3, w=8": the axes of a cell, for its name.
-std::string AxesText(const Values& axes);
+//! "GBDT [cpu, iris, size=3, w=8]": label, device, data set and axes of a cell.
+std::string NameOf(const CellConfig& config);
 
 //! Prints the comparison.
 //! @param measure called where neither folder has a noise floor. @return 0; 5 under `strict` when

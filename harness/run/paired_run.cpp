@@ -126,17 +126,13 @@ class PairedCell {
   std::vector<PairedBlock> crossed_;  // the same executions, each program on either side
 };
 
-std::string Name(const CellConfig& config) {
-  return config.label + " [" + config.device + ", " + config.dataset + AxesText(config.axes) + "]";
-}
-
 void Add(PairedRun& run, const CellConfig& config, PairedCell& cell) {
   std::vector<double> old_times, new_times;
   for (const PairedBlock& block : cell.blocks) {
     new_times.push_back(block.a);
     old_times.push_back(block.b);
   }
-  run.comparison.timed.push_back({config.experiment, Name(config), "time", cell.unit,
+  run.comparison.timed.push_back({config.experiment, NameOf(config), "time", cell.unit,
                                   Quantile(old_times, 0.5), Quantile(new_times, 0.5), cell.ratio,
                                   cell.significance});
   run.ratios.push_back(cell.ratio.estimate);
@@ -154,17 +150,6 @@ std::vector<const PlannedCell*> TimedCells(const std::vector<Plan>& plans) {
     }
   }
   return cells;
-}
-
-// First line of what a command prints; empty when it fails.
-std::string OutputOf(const std::string& command) {
-  FILE* pipe = popen(command.c_str(), "r");
-  char line[256] = {};
-  const bool any = pipe != nullptr && fgets(line, sizeof line, pipe) != nullptr;
-  const bool ok = pipe != nullptr && pclose(pipe) == 0;
-  std::string text = any && ok ? line : "";
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
 }
 
 // The last "[312/845]" or "[ 37%]" of a build's output.
@@ -218,7 +203,7 @@ PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& opti
   for (std::size_t i = 0; i < cells.size(); ++i) {
     PairedCell cell(*cells[i], options, kError / static_cast<double>(cells.size()));
     const CellConfig& config = cells[i]->config;
-    const std::string where = config.experiment + "  " + Name(config);
+    const std::string where = config.experiment + "  " + NameOf(config);
     if (cell.Run()) {
       Add(run, config, cell);
       log << fmt::format("[{}/{}] {}: {:.3f} [{:.3f}, {:.3f}] {} ({} blocks)\n", i + 1,
@@ -261,8 +246,8 @@ std::string BuildCommit(const Context& context, const std::string& commit, const
                         std::ostream& log) {
   if (commit == ".") return context.program;
   const std::string& root = context.root;
-  const std::string hash = OutputOf("git -C " + ShellWord(root) + " rev-parse --verify --quiet " +
-                                    ShellWord(commit + "^{commit}"));
+  const std::string hash = PrintedBy("git -C " + ShellWord(root) + " rev-parse --verify --quiet " +
+                                     ShellWord(commit + "^{commit}"));
   if (hash.empty()) {
     throw ConfigError({"compare --commits", 0, 0},
                       "git knows no commit \"" + commit + "\" in " + root);

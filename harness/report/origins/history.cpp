@@ -1,7 +1,6 @@
 #include "harness/report/origins/history.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -39,13 +38,8 @@ bool HasResults(const fs::path& folder) {
 
 // What a command prints; empty when it fails.
 std::string Printed(const std::string& command) {
-  FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
-  std::string text;
-  char buffer[4096];
-  for (std::size_t got = 1; pipe != nullptr && got > 0;) {
-    text.append(buffer, got = std::fread(buffer, 1, sizeof buffer, pipe));
-  }
-  return pipe != nullptr && pclose(pipe) == 0 ? text : "";
+  const ShellAnswer answer = AskShell(command + " 2>/dev/null");
+  return answer.status == 0 ? answer.text : "";
 }
 
 // A version of a recorded artifact: its three files go to a folder of their own, out of the archive
