@@ -165,7 +165,6 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   if (io.Has("profiles", true)) io("profiles", a.profiles);
   if (io.Has("provenance", true)) io("provenance", a.provenance);
   a.recorded = IsRecorded(folder, a, j);
-  if (a.recorded) a.coverage_text = j.at("coverage").value("text", "");
   if (fs::exists(a.Path("paper.csv"))) a.paper_file = a.Path("paper.csv");
   return a;
 }

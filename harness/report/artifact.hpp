@@ -69,7 +69,6 @@ struct Artifact {
   std::vector<Origin> provenance;      //!< as its meta file has it; OriginsOf tells it from cells
   std::vector<Ceiling> ceilings;       //!< the run's machine; empty when not measured
   std::string folder;                  //!< the results folder
-  std::string coverage_text;           //!< as it was recorded; else CoverageText tells it
   std::string paper_file;              //!< published cells; empty when there are none
   //! Its cells were measured and are not in the folder: it is judged by what was recorded
   //! (harness/report/recording/recording.hpp).

@@ -496,8 +496,7 @@ std::string OneDataset(const std::vector<const ArtifactCell*>& cells) {
 }
 
 // With a pivot every distinct expansion of it is a column of the one declared metric.
-std::vector<ColumnSpec> Columns(const Artifact& artifact,
-                                std::map<std::string, std::string>& pivot_of) {
+std::vector<ColumnSpec> Columns(const Artifact& artifact) {
   if (artifact.table.pivot.empty()) return artifact.table.columns;
   std::vector<ColumnSpec> columns;
   std::set<std::string> seen;
@@ -508,7 +507,6 @@ std::vector<ColumnSpec> Columns(const Artifact& artifact,
     if (!seen.insert(name).second) continue;
     ColumnSpec column = base;
     column.name = name;
-    pivot_of[name] = name;
     columns.push_back(column);
   }
   return columns;
@@ -563,15 +561,14 @@ Table BuildTable(const Artifact& artifact) {
     if (members.empty()) table.rows.push_back(row);
     members.push_back(&cell);
   }
-  std::map<std::string, std::string> pivot_of;
-  const auto columns = Columns(artifact, pivot_of);
+  const auto columns = Columns(artifact);
   for (const auto& [row, cells] : by_row) table.coverage[row] = CoverageOf(artifact, cells);
   for (const ColumnSpec& column : columns) {
     table.columns.push_back(column.name);
     for (const std::string& row : table.rows) {
       std::vector<const ArtifactCell*> cells = by_row[row];
       const std::string dataset = OneDataset(cells);
-      if (pivot_of.count(column.name)) {
+      if (!artifact.table.pivot.empty()) {
         std::erase_if(cells, [&](const ArtifactCell* cell) {
           return ExpandTemplate(artifact.table.pivot, cell->config) != column.name;
         });

@@ -181,27 +181,10 @@ void JudgeOne(const std::vector<Verdict>& all, const std::string& not_judged, Ve
 }  // namespace
 
 std::string_view Name(VerdictKind kind) {
-  switch (kind) {
-    case VerdictKind::kMatch:
-      return "MATCH";
-    case VerdictKind::kTrend:
-      return "TREND";
-    case VerdictKind::kOrderOnly:
-      return "ORDER-ONLY";
-    case VerdictKind::kMismatch:
-      return "MISMATCH";
-    case VerdictKind::kFailed:
-      return "FAILED";
-    case VerdictKind::kDifferentHardware:
-      return "DIFFERENT-HW";
-    case VerdictKind::kNotRun:
-      return "NOT-RUN";
-    case VerdictKind::kNotJudged:
-      return "NOT-JUDGED";
-    case VerdictKind::kNoData:
-      break;
-  }
-  return "NO-DATA";
+  constexpr std::string_view kNames[] = {"MATCH",    "TREND",      "ORDER-ONLY",
+                                         "MISMATCH", "FAILED",     "DIFFERENT-HW",
+                                         "NOT-RUN",  "NOT-JUDGED", "NO-DATA"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string WhyNotJudged(const std::string& profile) {

@@ -165,37 +165,7 @@ Interval SortedMedianInterval(std::span<const double> sorted, std::uint64_t seed
   return Percentile(SortedQuantile(sorted, 0.5), std::move(medians));
 }
 
-void CountOutliers(std::span<const double> sorted, Summary& summary) {
-  const double q1 = SortedQuantile(sorted, 0.25), q3 = SortedQuantile(sorted, 0.75);
-  const double range = q3 - q1;
-  if (!std::isfinite(range)) return;
-  for (const double value : sorted) {
-    const double outside = std::max(q1 - value, value - q3);
-    if (outside > 3 * range) {
-      ++summary.severe;
-    } else if (outside > 1.5 * range) {
-      ++summary.mild;
-    }
-  }
-}
-
 }  // namespace
-
-std::string_view Name(IntervalMethod method) {
-  switch (method) {
-    case IntervalMethod::kPoint:
-      return "one sample";
-    case IntervalMethod::kBootstrap:
-      return "bootstrap";
-    case IntervalMethod::kOrderStatistic:
-      return "order statistics";
-    case IntervalMethod::kNormal:
-      return "normal";
-    case IntervalMethod::kNone:
-      break;
-  }
-  return "none";
-}
 
 double SortedQuantile(std::span<const double> ascending, double fraction) {
   if (ascending.empty()) return kNaN;
@@ -242,12 +212,10 @@ Summary Summarise(std::span<const double> samples, std::uint64_t seed) {
   summary.median = median.estimate;
   summary.ci_low = median.low;
   summary.ci_high = median.high;
-  summary.method = median.method;
   summary.mean = sorted.empty() ? kNaN : Mean(sorted);
   summary.std = sorted.size() < 2 ? kNaN : StandardDeviation(sorted, summary.mean);
   summary.min = sorted.empty() ? kNaN : sorted.front();
   summary.max = sorted.empty() ? kNaN : sorted.back();
-  CountOutliers(sorted, summary);
   return summary;
 }
 

@@ -19,22 +19,19 @@
 //! One sample has no interval: low = high = the sample. Quantiles are of type 7 of Hyndman and Fan
 //! (1996), the default of R and NumPy: linear between order statistics, x_(1) at 0 and x_(n) at 1.
 //! A NaN sample is a failure: counted, and in no statistic. Infinities are values. Undefined
-//! results (no sample; the spread of one) are NaN. Outliers are counted by Tukey's fences (1.5 and
-//! 3 interquartile ranges), never dropped.
+//! results (no sample; the spread of one) are NaN. Outliers are kept.
 //!
 //! Deterministic: resampling draws from a counter-based generator, a pure function of (seed, draw),
 //! and samples are sorted first, so their order does not matter except in blocks.
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace retable::harness {
 
 //! How an interval was found.
 enum class IntervalMethod { kNone, kPoint, kBootstrap, kOrderStatistic, kNormal };
-std::string_view Name(IntervalMethod method);
 
 struct Interval {
   double estimate;
@@ -46,12 +43,9 @@ struct Summary {
   std::int64_t n = 0;         //!< samples that are numbers
   std::int64_t failures = 0;  //!< NaN samples
   double median, ci_low, ci_high;
-  IntervalMethod method = IntervalMethod::kNone;  //!< method of the median's interval
   double mean;
   double std;  //!< sample standard deviation (divisor n - 1)
   double min, max;
-  std::int64_t mild = 0;    //!< beyond 1.5 interquartile ranges from the quartiles, not severe
-  std::int64_t severe = 0;  //!< beyond 3
 };
 
 //! @param seed of the resampling

@@ -33,7 +33,6 @@ TEST(Summarise, NoSample) {
   for (const double v : {s.median, s.ci_low, s.ci_high, s.mean, s.std, s.min, s.max}) {
     EXPECT_TRUE(std::isnan(v));
   }
-  EXPECT_EQ(s.method, IntervalMethod::kNone);
 }
 
 TEST(Summarise, OneSampleHasNoSpread) {
@@ -44,7 +43,6 @@ TEST(Summarise, OneSampleHasNoSpread) {
   EXPECT_EQ(s.ci_high, 3);
   EXPECT_EQ(s.mean, 3);
   EXPECT_TRUE(std::isnan(s.std));
-  EXPECT_EQ(s.method, IntervalMethod::kPoint);
 }
 
 TEST(Summarise, TwoSamplesSpanTheInterval) {
@@ -63,7 +61,6 @@ TEST(Summarise, AllEqual) {
     EXPECT_EQ(s.ci_high, 0.1);
     EXPECT_DOUBLE_EQ(s.mean, 0.1);
     EXPECT_LT(s.std, 1e-15);
-    EXPECT_EQ(s.mild + s.severe, 0);
   }
 }
 
@@ -103,17 +100,13 @@ TEST(Summarise, MeanIsCompensated) {
   EXPECT_DOUBLE_EQ(Summarise(x, 1).mean, 1000.0 / 1002.0);
 }
 
-TEST(Summarise, OutliersByTukeysFences) {
+TEST(Summarise, KeepsOutliers) {
   std::vector<double> x;
-  for (int i = 0; i <= 100; ++i) x.push_back(i);  // quartiles 25 and 75, fences at 1.5 * 50
-  EXPECT_EQ(Summarise(x, 1).mild, 0);
-  x.push_back(170);   // mild
-  x.push_back(-60);   // mild
-  x.push_back(1000);  // severe
+  for (int i = 0; i <= 100; ++i) x.push_back(i);
+  x.push_back(1e6);
   const Summary s = Summarise(x, 1);
-  EXPECT_EQ(s.mild, 2);
-  EXPECT_EQ(s.severe, 1);
-  EXPECT_EQ(s.n, 104);  // none dropped
+  EXPECT_EQ(s.n, 102);
+  EXPECT_EQ(s.max, 1e6);
 }
 
 TEST(Summarise, DeterministicAndBlindToOrder) {
