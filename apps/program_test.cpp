@@ -754,6 +754,18 @@ TEST_F(Program, SharesOfTheCeilingStandInTheTidyTable) {
                  "of the ceiling copy, 2 GB/s");
 }
 
+// What a first run left there, killed or without a GPU, keeps no later one from measuring.
+TEST_F(Program, CeilingsThatAreNotThereAreMeasuredByALaterRun) {
+  Write(kTimed);
+  fs::create_directories(root_ / "out");
+  std::ofstream(root_ / "out/ceilings.json") << "[]";
+  ASSERT_EQ(RunProbe().code, 0);
+  const std::string measured = Slurp(root_ / "out/ceilings.json");
+  ExpectContains(measured, "cpu, 1 thread");
+  ASSERT_EQ(RunProbe("--force").code, 0);
+  EXPECT_EQ(Slurp(root_ / "out/ceilings.json"), measured);
+}
+
 TEST_F(Program, ASlurmArrayFillsOneFolderCellForCell) {
   Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3, 4, 5]\n" + Algorithm("good") + kTable);
   ASSERT_EQ(Run("run selftest/probe --out whole").code, 0);

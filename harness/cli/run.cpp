@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/atomic_file.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/missing_data.hpp"
 #include "harness/cli/report.hpp"
@@ -143,28 +144,34 @@ double Pace(const Activity& activity) {
 }
 
 // What the machine can do at best, for the roofline fractions of the timed cells that declare their
-// work. Measured once a folder; the smoke profile has no time for it.
+// work. Measured once a folder, on each device when cells have run there; the smoke profile has no
+// time for it.
 void MeasureCeilings(const std::vector<Plan>& plans, const Selection& selection,
                      std::ostream& err) {
   const std::string path = selection.out + "/ceilings.json";
-  if (selection.profile == "smoke" || fs::exists(path)) return;
-  bool any = false, cuda = false;
+  if (selection.profile == "smoke") return;
+  std::vector<Ceiling> ceilings = CeilingsFromJson(ReadOrEmpty(path));
+  const auto known = [&](bool gpu) {
+    return std::any_of(ceilings.begin(), ceilings.end(),
+                       [&](const Ceiling& ceiling) { return (ceiling.device == "cuda") == gpu; });
+  };
+  const bool measured[] = {known(false), known(true)};
+  bool wanted[] = {false, false};
   for (const Plan& plan : plans) {
     for (const PlannedCell& cell : plan.cells) {
-      if (!cell.exclusive || cell.not_run) continue;
+      const bool gpu = cell.config.device == "cuda";
+      if (!cell.exclusive || cell.not_run || measured[gpu] || wanted[gpu]) continue;
       const auto record = LoadRecord(selection.out, cell.key);
-      if (!record || record->outcome.costs.empty()) continue;
-      any = true;
-      cuda = cuda || cell.config.device == "cuda";
+      wanted[gpu] = record && !record->outcome.costs.empty();
     }
   }
-  if (!any) return;
+  if (!wanted[0] && !wanted[1]) return;
   err << "measuring what this machine can do at best, 3 s left\n" << std::flush;
   CeilingOptions options;
   options.seconds = 0.1;
-  std::vector<Ceiling> ceilings = MeasureCpuCeilings(options);
-  if (cuda) {
-    const auto more = MeasureCudaCeilings(options);
+  for (const bool gpu : {false, true}) {
+    if (!wanted[gpu]) continue;
+    const auto more = gpu ? MeasureCudaCeilings(options) : MeasureCpuCeilings(options);
     ceilings.insert(ceilings.end(), more.begin(), more.end());
   }
   WriteFileAtomically(path, CeilingsJson(ceilings) + "\n");

@@ -322,8 +322,12 @@ TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
   TableCell cell;
   cell.unit = "of the ceiling";
   if (fractions.empty()) {
-    cell.reason = ceilings.empty() ? "ceilings were not measured (retable doctor --measure --out)"
-                                   : "the method declares no work";
+    const bool work = std::any_of(cells.begin(), cells.end(), [](const ArtifactCell* c) {
+      return c->ok() && !c->record->outcome.costs.empty();
+    });
+    cell.reason = ceilings.empty() || work
+                      ? "its ceiling was not measured (retable doctor --measure --out)"
+                      : "the method declares no work";
     return cell;
   }
   const auto n = static_cast<std::int64_t>(fractions.size());

@@ -301,6 +301,15 @@ TEST(BuildTable, PivotsAnAxisIntoColumns) {
   EXPECT_FALSE(t.Find("B", "y")->has_value);
 }
 
+TEST(BuildTable, AShareSaysWhyItIsNotThere) {
+  Artifact a = Example({Column("share", "share")});
+  a.ceilings = {{"cuda", "copy", 2, "GB/s", ""}};
+  EXPECT_EQ(BuildTable(a).Find("A", "share")->reason, "the method declares no work");
+  a.cells[0].record->outcome.costs = {{"copy", 1e9, false}};
+  EXPECT_EQ(BuildTable(a).Find("A", "share")->reason,
+            "its ceiling was not measured (retable doctor --measure --out)");
+}
+
 TEST(TidyCsv, TheShareIsOfTheTimeAndItsRatesAlone) {
   Artifact a = Example({});
   a.cells.resize(1);
