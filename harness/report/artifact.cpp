@@ -162,6 +162,9 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   for (const json& item : j.value("datasets", json::array())) {
     a.dataset_notes[item.at("name").get<std::string>()] = item.at("reason").get<std::string>();
   }
+  if (j.contains("figure") && j["figure"].is_object()) {
+    a.figure_metric = j["figure"].value("metric", "");
+  }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
   if (io.Has("provenance", true)) io("provenance", a.provenance);
   a.recorded = IsRecorded(folder, a, j);

@@ -20,7 +20,7 @@ namespace retable::harness {
 namespace fs = std::filesystem;
 namespace {
 
-// A samples file larger than this helps nobody: violins of more are drawn from the cells' summary.
+// Of more samples a figure takes minutes to draw.
 constexpr std::size_t kMostSamples = 400000;
 
 // A table as the claims' language sees it.

@@ -670,12 +670,16 @@ std::string TidyCsv(const Artifact& artifact) {
 }
 
 std::string SamplesCsv(const Artifact& artifact, std::size_t limit) {
-  std::size_t total = 0;
+  std::size_t total = 0, drawn = 0;
   for (const ArtifactCell& cell : artifact.cells) {
     if (!cell.ok()) continue;
-    for (const Metric& metric : cell.record->outcome.metrics) total += metric.samples.size();
+    for (const Metric& metric : cell.record->outcome.metrics) {
+      total += metric.samples.size();
+      if (metric.name == artifact.figure_metric) drawn += metric.samples.size();
+    }
   }
-  if (total == 0 || total > limit) return "";
+  const bool all = total <= limit;
+  if (total == 0 || (!all && (drawn == 0 || drawn > limit))) return "";
   std::ostringstream text;
   CsvWriter csv(text);
   std::vector<std::string> header = {"label", "algorithm", "device", "dataset"};
@@ -685,6 +689,7 @@ std::string SamplesCsv(const Artifact& artifact, std::size_t limit) {
   for (const ArtifactCell& cell : artifact.cells) {
     if (!cell.ok()) continue;
     for (const Metric& metric : cell.record->outcome.metrics) {
+      if (!all && metric.name != artifact.figure_metric) continue;
       for (std::size_t i = 0; i < metric.samples.size(); ++i) {
         csv.Field(cell.config.label).Field(cell.config.algorithm).Field(cell.config.device);
         csv.Field(cell.config.dataset);

@@ -50,7 +50,8 @@ Table BuildTable(const Artifact& artifact);
 std::string TableCsv(const Table& table);
 //! One row per (cell, metric): every sample's summary.
 std::string TidyCsv(const Artifact& artifact);
-//! One row per sample; empty text when there are more than `limit` samples or none.
+//! One row per sample, of the figure's metric alone when there are more than `limit`; empty text
+//! when there are more of it too, or none.
 std::string SamplesCsv(const Artifact& artifact, std::size_t limit);
 //! One row per point of every curve; empty text when there is none.
 std::string CurvesCsv(const Artifact& artifact);

@@ -345,6 +345,18 @@ TEST(SamplesCsv, HasEverySampleAndKeepsToItsLimit) {
   EXPECT_EQ(SamplesCsv(a, 3), "");
 }
 
+// A figure of one metric is drawn although the others' samples are too many.
+TEST(SamplesCsv, BeyondItsLimitHasTheMetricOfTheFigure) {
+  Artifact a = Example({});
+  a.cells[0].record->outcome.metrics.push_back({"time", "s", {1, 2}, {}, {}});
+  a.figure_metric = "time";
+  EXPECT_EQ(ParseCsv(SamplesCsv(a, 8), "s").rows.size(), 8u);
+  EXPECT_EQ(ParseCsv(SamplesCsv(a, 7), "s").rows.size(), 2u);
+  EXPECT_EQ(SamplesCsv(a, 1), "");
+  a.figure_metric = "none";
+  EXPECT_EQ(SamplesCsv(a, 7), "");
+}
+
 TEST(CoverageText, CountsTheFullestLabelOfAllAndOfARow) {
   Artifact a = Example({});
   EXPECT_EQ(CoverageText(a), "2 data sets");
