@@ -15,16 +15,19 @@ class Source:
     single_is_array : whether shap gives the expected value of one output as an array
     names : the features' names that the library compares, or None
     values_are_categories : whether an array's numbers are the categories themselves, not their codes
+    counts_categories : whether a frame's categories that the model does not list stand for their codes (XGBoost,
+        LightGBM), not for their numbers
     changed : a function that tells whether the model was trained on since it was read; it holds what it
         compares with, since the id of what is gone is given to another
     """
 
     def __init__(self, data, *, single_is_array=False, names=None, values_are_categories=False,
-                 state=None):
+                 counts_categories=False, state=None):
         self.bytes = data
         self.single_is_array = single_is_array
         self.names = names
         self.values_are_categories = values_are_categories
+        self.counts_categories = counts_categories
         self._state = state
         self._seen = None if state is None else state()
 
@@ -37,12 +40,17 @@ class Source:
 
 def _xgboost(model):
     booster = model if type(model).__name__ == "Booster" else model.get_booster()
+    missing = getattr(model, "missing", None)
+    if missing is not None and missing == missing:
+        raise ValueError(f"the model takes {missing} for missing: give model.get_booster(), and rows with NaN in its "
+                         "place")
 
     def state():
         now = booster if booster is model else model.get_booster()
         return id(now), now.num_boosted_rounds()
 
-    return Source(bytes(booster.save_raw("ubj")), names=booster.feature_names, state=state)
+    return Source(bytes(booster.save_raw("ubj")), names=booster.feature_names, counts_categories=True,
+                  state=state)
 
 
 def _lightgbm(model):
@@ -57,16 +65,16 @@ def _lightgbm(model):
     names = booster.feature_name()
     if names == [f"Column_{i}" for i in range(len(names))]:
         names = None
-    return Source(booster.model_to_string().encode(), names=names, state=state)
+    return Source(booster.model_to_string().encode(), names=names, counts_categories=True, state=state)
 
 
 def _scikit_learn(model):
+    from sklearn.utils.validation import check_is_fitted
     from . import from_scikit_learn
 
-    parts = next((p for p in ("estimators_", "_predictors", "tree_") if hasattr(model, p)), None)
-    if parts is None:
-        raise ValueError(f"the {type(model).__name__} is not fitted: call fit first")
+    check_is_fitted(model)
     content = from_scikit_learn.forest(model)  # ValueError for what is no sum of trees
+    parts = next(p for p in ("estimators_", "_predictors", "tree_") if hasattr(model, p))
     names = getattr(model, "feature_names_in_", None)
     held = getattr(model, parts)
 
@@ -93,6 +101,9 @@ def _catboost(model):
 
 
 def _retable(model):
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model)
     names = getattr(model, "feature_names_in_", None)
     held = model.forest_
     return Source(held.to_bytes(), single_is_array=True,
@@ -102,8 +113,9 @@ def _retable(model):
 
 def _file(data):
     """A file's model. Arrays for a forest hold what its table held, as for the program `retable shap`."""
-    forest = data.startswith(b"RTFOREST") or (b"retable-forest" in data[:4096] and b'"feature_levels"' in data)
-    return Source(data, values_are_categories=forest)
+    binary, text = data.startswith(b"RTFOREST"), b"retable-forest" in data[:4096]
+    return Source(data, values_are_categories=binary or (text and b'"feature_levels"' in data),
+                  counts_categories=not binary and not text)
 
 
 def read(model):
@@ -151,21 +163,26 @@ def _category_codes(model, feature, values, name):
     return codes
 
 
-def _column(frame, place, model, feature):
+def _column(frame, place, model, source):
     """A column of a pandas frame as float64."""
     column = frame.iloc[:, place]
     name = frame.columns[place]
     kind = str(column.dtype)
     if kind == "category":
-        if model.has_categories(feature):
-            codes = _category_codes(model, feature, column.cat.categories.tolist(), name)
-            places = column.cat.codes.to_numpy()
-            return numpy.where(places < 0, numpy.nan, codes[places] if len(codes) else numpy.nan)
-        codes = column.cat.codes.to_numpy().astype(numpy.float64)
-        codes[codes < 0] = numpy.nan
-        return codes
-    if model.has_categories(feature):
-        return _category_codes(model, feature, column.tolist(), name)
+        categories = column.cat.categories
+        if model.has_categories(place):
+            codes = _category_codes(model, place, categories.tolist(), name)
+        elif source.counts_categories:
+            codes = numpy.arange(len(categories), dtype=float)
+        elif categories.dtype.kind in "biuf":
+            codes = categories.to_numpy(numpy.float64)
+        else:
+            raise TypeError(f"column {name!r} has categories, and the model was trained on numbers")
+        places = column.cat.codes.to_numpy()
+        return numpy.where(places < 0, numpy.nan, codes[places] if len(codes) else numpy.nan)
+    if model.has_categories(place):
+        known = column.astype(object).where(column.notna(), None)  # pandas.NA compares with nothing
+        return _category_codes(model, place, known.tolist(), name)
     if kind in ("object", "str", "string") or kind.startswith(("datetime", "timedelta", "string")):
         raise TypeError(f"column {name!r} has the dtype {kind}: give numbers, or a category where the "
                         f"model was trained on categories")
@@ -200,7 +217,8 @@ def _check_categories(frame, model):
                          "trained on")
 
 
-def _frame_rows(frame, model, names):
+def _frame_rows(frame, model, source):
+    names = source.names or model.feature_names or None
     check_width(frame.shape[1], model)
     made_up = [f"Column_{f}" for f in range(model.features)]  # LightGBM's, for columns without names
     if names is None and sorted(map(str, frame.columns)) == sorted(made_up):
@@ -210,7 +228,7 @@ def _frame_rows(frame, model, names):
     _check_categories(frame, model)
     rows = numpy.empty(frame.shape, numpy.float64)
     for place in range(frame.shape[1]):
-        rows[:, place] = _column(frame, place, model, place)
+        rows[:, place] = _column(frame, place, model, source)
     return rows
 
 
@@ -225,9 +243,11 @@ def as_rows(x, model, source):
     if hasattr(x, "to_pandas") and hasattr(x, "schema"):  # pyarrow, polars
         x = x.to_pandas()
     if hasattr(x, "iloc") and hasattr(x, "columns"):
-        return _frame_rows(x, model, source.names or model.feature_names or None), False
+        return _frame_rows(x, model, source), False
     if hasattr(x, "toarray"):
         raise TypeError("X is sparse: whether its zeros are missing is not known; give X.toarray()")
+    if numpy.ma.isMaskedArray(x):
+        x = x.astype(numpy.float64).filled(numpy.nan)
     rows = numpy.asarray(x)
     single = rows.ndim == 1
     if single:

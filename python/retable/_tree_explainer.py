@@ -33,7 +33,7 @@ class TreeExplainer:
     device : {"auto", "cpu", "cuda"}
         "auto" takes a GPU where one answers and the model is within its limits.
     precision : {"float", "double"}
-        Of the sums; "double" is computed on the processor.
+        Of the sums; "double" is computed on the processor. Interventional values are doubles anyway.
     threads : int
         Processor threads; 0: all.
 
@@ -77,7 +77,8 @@ class TreeExplainer:
             rows = numpy.ascontiguousarray(_models.as_rows(data, native, source)[0], numpy.float64)
             if len(rows) == 0:
                 raise ValueError("data has no rows")
-        self.feature_names = feature_names or source.names or native.feature_names or None
+        names = feature_names if feature_names is not None else source.names or native.feature_names
+        self.feature_names = list(names) or None
         self._prepare(native, rows, (device, precision, operator.index(threads)))
 
     def _prepare(self, native, background, options):
@@ -126,8 +127,7 @@ class TreeExplainer:
         return phi
 
     def _rows(self, X):
-        if self._source.changed():
-            self._check()
+        self._check()
         return _models.as_rows(X, self._model, self._source)
 
     def _on_device(self, X, explain, axes):
@@ -198,7 +198,7 @@ class TreeExplainer:
         if check_additivity:
             margins = self._model.predict(numpy.ascontiguousarray(rows, numpy.float64))
             gap = numpy.abs(phi.sum(2) - margins) / numpy.maximum(1, numpy.abs(margins))
-            if gap.size and gap.max() > 1e-4:
+            if gap.size and not gap.max() <= 1e-4:
                 raise RuntimeError(f"the values of row {int(gap.max(1).argmax())} do not add up to the "
                                    f"model's output: off by {gap.max():.3g}")
         values = phi[:, 0, :-1] if self._outputs == 1 else phi[:, :, :-1].transpose(0, 2, 1)
@@ -232,10 +232,10 @@ class TreeExplainer:
         lead = values.shape[:1] if len(values.shape) > 1 + (self._outputs > 1) else ()  # not of one row
         base = (numpy.full(lead, expected[0])[()] if self._outputs == 1
                 else numpy.broadcast_to(expected, (*lead, len(expected))).copy())
-        columns = list(map(str, X.columns)) if hasattr(X, "columns") else None
+        columns = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow's columns are the values
         content = {"values": values, "base_values": base,
                    "data": X.to_numpy() if hasattr(X, "to_numpy") else numpy.asarray(X),
-                   "feature_names": self.feature_names or columns,
+                   "feature_names": self.feature_names or (None if columns is None else list(map(str, columns))),
                    "compute_time": time.perf_counter() - begun}
         try:
             import shap

@@ -164,9 +164,10 @@ def test_what_is_no_model(tmp_path):
 def test_models_that_are_no_tree_or_not_fitted():
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LinearRegression
-    with pytest.raises(ValueError, match="fit"):
-        retable.TreeExplainer(RandomForestClassifier())
-    with pytest.raises((TypeError, ValueError)):
+    for nothing in (RandomForestClassifier(), LinearRegression(), retable.ensemble.ExtraTreesRegressor()):
+        with pytest.raises(ValueError, match="fit"):
+            retable.TreeExplainer(nothing)
+    with pytest.raises(ValueError, match="LinearRegression is not a tree model"):
         retable.TreeExplainer(LinearRegression().fit([[0], [1]], [0, 1]))
 
 
@@ -259,6 +260,16 @@ def test_unknown_categories():
     model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, targets(frame, "real"))
     with pytest.raises(ValueError, match="purple"):
         retable.TreeExplainer(model).shap_values(other)
+
+
+def test_missing_words_of_a_column_of_strings():
+    frame = table(categories=1)
+    model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, targets(frame, "real"))
+    frame.loc[3, "feature 5"] = None
+    explainer = retable.TreeExplainer(model)
+    want = explainer.shap_values(frame)
+    for kind in ("string", "str", "object"):
+        assert numpy.array_equal(explainer.shap_values(frame.astype({"feature 5": kind})), want)
 
 
 def normal(rows=300):
@@ -361,3 +372,60 @@ def test_explanations_of_one_row(frame, explainer, x):
     model = xgboost.XGBClassifier(n_estimators=2).fit(frame, targets(frame, "classes"))
     assert retable.TreeExplainer(model)(x[0]).base_values.shape == (3,)
     assert retable.TreeExplainer(model)(x[:2]).base_values.shape == (2, 3)
+
+
+def test_categories_that_are_numbers_to_the_model():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    frame, y = normal()
+    frame["c"] = pandas.Categorical(numpy.where(frame.a > 0, 10, 30), categories=[30, 10, 20])
+    y = y + frame.c.astype(int)
+    for model in (ensemble.RandomForestRegressor(3), ensemble.GradientBoostingRegressor(n_estimators=3),
+                  ensemble.HistGradientBoostingRegressor(max_iter=3, categorical_features=None),
+                  retable.ensemble.ExtraTreesRegressor(3)):
+        explainer = retable.TreeExplainer(model.fit(frame, y))
+        sums = explainer.shap_values(frame).sum(1) + explainer.expected_value
+        assert numpy.allclose(sums, model.predict(frame), rtol=1e-4)
+        with pytest.raises(TypeError, match="'c' has categories"):
+            explainer.shap_values(frame.assign(c=pandas.Categorical(["red"] * len(frame))))
+
+
+def test_another_value_for_missing_is_refused():
+    frame, y = normal()
+    model = xgboost.XGBRegressor(n_estimators=3, missing=-999.0).fit(frame.where(frame > -1, -999.0), y)
+    with pytest.raises(ValueError, match="-999.0 for missing"):
+        retable.TreeExplainer(model)
+    values = retable.TreeExplainer(model.get_booster()).shap_values(frame.where(frame > -1))
+    booster = model.get_booster()
+    want = booster.predict(xgboost.DMatrix(frame.where(frame > -1)), pred_contribs=True)[:, :-1]
+    assert numpy.allclose(values, want, atol=1e-5)
+
+
+def test_masked_values_are_missing(explainer, x):
+    masked = numpy.ma.masked_array(x, x > 0.5)
+    assert numpy.array_equal(explainer.shap_values(masked), explainer.shap_values(masked.filled(numpy.nan)))
+
+
+def test_names_of_explanations(explainer, model, frame):
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    names = [f"feature {i}" for i in range(6)]
+    for given in (names, numpy.array(names), frame.columns):
+        assert retable.TreeExplainer(model, feature_names=given).feature_names == names
+    pyarrow = pytest.importorskip("pyarrow")
+    nameless = ensemble.RandomForestRegressor(2).fit(numbers(frame), targets(frame, "real"))
+    explained = retable.TreeExplainer(nameless)(pyarrow.Table.from_pandas(frame.astype(float)))
+    assert list(explained.feature_names) == names
+
+
+def test_sums_beyond_the_precision_are_refused():
+    stump = ('{"format": "retable-forest", "version": 1, "features": 1, "trees": [{"feature": [0, -1, -1], "threshold": '
+             '[0, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1], "cover": [2, 1, 1], "value": [0, -LEAF, LEAF]}]}')
+    rows = numpy.array([[-1.0], [1.0]])
+    large = retable.TreeExplainer(stump.replace("LEAF", "1e39").encode())
+    for call in (large.shap_values, large.shap_interaction_values):
+        with pytest.raises(ValueError, match="32 bits: use precision double"):
+            call(rows)
+    large = retable.TreeExplainer(stump.replace("LEAF", "1e39").encode(), precision="double")
+    assert numpy.array_equal(large.shap_values(rows), [[-1e39], [1e39]])
+    huge = retable.TreeExplainer(stump.replace("LEAF", "1.7e308").encode(), precision="double")
+    with pytest.raises(ValueError, match="64 bits"):
+        huge.shap_values(rows)
