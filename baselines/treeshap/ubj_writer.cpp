@@ -20,61 +20,61 @@ using retable::treeshap::TreeNode;
 class UbjWriter {
  public:
   void Key(const std::string& name) { Text(name); }
-  void String(const std::string& text) {
+  void Field(const char* key, const std::string& text) {
+    Key(key);
     out_ += 'S';
     Text(text);
   }
+  void Field(const char* key, const std::vector<float>& values) { Numbers(key, 'd', values); }
+  void Field(const char* key, const std::vector<std::int32_t>& values) {
+    Numbers(key, 'l', values);
+  }
+  void Field(const char* key, const std::vector<std::int64_t>& values) {
+    Numbers(key, 'L', values);
+  }
+  void Field(const char* key, const std::vector<std::uint8_t>& values) {
+    Numbers(key, 'U', values);
+  }
   void Integer(std::int64_t value) {
     out_ += 'L';
-    BigEndian(static_cast<std::uint64_t>(value), 8);
+    BigEndian(value);
   }
   void OpenObject() { out_ += '{'; }
+  void OpenObject(const char* key) {
+    Key(key);
+    OpenObject();
+  }
   void CloseObject() { out_ += '}'; }
-  void OpenArray(std::size_t count) {
+  void OpenArray(const char* key, std::size_t count) {
+    Key(key);
     out_ += "[#L";
-    BigEndian(count, 8);
-  }
-  void Floats(const std::vector<float>& values) {
-    Typed('d', values.size());
-    for (const float v : values) BigEndian(std::bit_cast<std::uint32_t>(v), 4);
-  }
-  void Ints(const std::vector<std::int32_t>& values) {
-    Typed('l', values.size());
-    for (const auto v : values) BigEndian(static_cast<std::uint32_t>(v), 4);
-  }
-  void Longs(const std::vector<std::int64_t>& values) {
-    Typed('L', values.size());
-    for (const auto v : values) BigEndian(static_cast<std::uint64_t>(v), 8);
-  }
-  void Bytes(const std::vector<std::uint8_t>& values) {
-    Typed('U', values.size());
-    for (const auto v : values) out_ += static_cast<char>(v);
+    BigEndian(count);
   }
   std::string Take() { return std::move(out_); }
 
  private:
   void Text(const std::string& text) {
     out_ += 'L';
-    BigEndian(text.size(), 8);
+    BigEndian(text.size());
     out_ += text;
   }
-  void Typed(char type, std::size_t count) {
+  template <class T>
+  void Numbers(const char* key, char type, const std::vector<T>& values) {
+    Key(key);
     out_ += "[$";
     out_ += type;
     out_ += "#L";
-    BigEndian(count, 8);
+    BigEndian(values.size());
+    for (const T value : values) BigEndian(value);
   }
-  void BigEndian(std::uint64_t value, int bytes) {
-    for (int i = bytes - 1; i >= 0; --i) out_ += static_cast<char>(value >> (8 * i));
+  template <class T>
+  void BigEndian(T value) {
+    const auto bytes = std::bit_cast<std::array<char, sizeof(T)>>(value);
+    for (std::size_t i = bytes.size(); i-- > 0;) out_ += bytes[i];  // of a little-endian machine
   }
 
   std::string out_;
 };
-
-void StringField(UbjWriter& w, const char* key, const std::string& value) {
-  w.Key(key);
-  w.String(value);
-}
 
 // The shortest text of the float that XGBoost keeps, nine digits at most: of a longer number
 // XGBoost 2.0.2 reads nothing and keeps its default, 0.5.
@@ -154,67 +154,48 @@ void WriteTree(UbjWriter& w, const TreeEnsemble& model, const Tree& tree, std::s
     defaults[i] = node.default_left ? 1 : 0;
   }
   w.OpenObject();
-  w.Key("base_weights");
-  w.Floats(weights);
-  w.Key("categories");
-  w.Ints(categories);
-  w.Key("categories_nodes");
-  w.Ints(categorical);
-  w.Key("categories_segments");
-  w.Longs(segments);
-  w.Key("categories_sizes");
-  w.Longs(sizes);
-  w.Key("default_left");
-  w.Bytes(defaults);
+  w.Field("base_weights", weights);
+  w.Field("categories", categories);
+  w.Field("categories_nodes", categorical);
+  w.Field("categories_segments", segments);
+  w.Field("categories_sizes", sizes);
+  w.Field("default_left", defaults);
   w.Key("id");
   w.Integer(static_cast<std::int64_t>(id));
-  w.Key("left_children");
-  w.Ints(left);
-  w.Key("loss_changes");
-  w.Floats(gains);
-  w.Key("parents");
-  w.Ints(parents);
-  w.Key("right_children");
-  w.Ints(right);
-  w.Key("split_conditions");
-  w.Floats(conditions);
-  w.Key("split_indices");
-  w.Ints(indices);
-  w.Key("split_type");
-  w.Bytes(types);
-  w.Key("sum_hessian");
-  w.Floats(covers);
-  w.Key("tree_param");
-  w.OpenObject();
-  StringField(w, "num_deleted", "0");
-  StringField(w, "num_feature", std::to_string(model.features));
-  StringField(w, "num_nodes", std::to_string(n));
-  StringField(w, "size_leaf_vector", "0");
+  w.Field("left_children", left);
+  w.Field("loss_changes", gains);
+  w.Field("parents", parents);
+  w.Field("right_children", right);
+  w.Field("split_conditions", conditions);
+  w.Field("split_indices", indices);
+  w.Field("split_type", types);
+  w.Field("sum_hessian", covers);
+  w.OpenObject("tree_param");
+  w.Field("num_deleted", "0");
+  w.Field("num_feature", std::to_string(model.features));
+  w.Field("num_nodes", std::to_string(n));
+  w.Field("size_leaf_vector", "0");
   w.CloseObject();
   w.CloseObject();
 }
 
 void WriteBooster(UbjWriter& w, const TreeEnsemble& model) {
   w.OpenObject();
-  w.Key("model");
-  w.OpenObject();
-  w.Key("gbtree_model_param");
-  w.OpenObject();
-  StringField(w, "num_parallel_tree", "1");
-  StringField(w, "num_trees", std::to_string(model.trees.size()));
-  StringField(w, "size_leaf_vector", "0");
+  w.OpenObject("model");
+  w.OpenObject("gbtree_model_param");
+  w.Field("num_parallel_tree", "1");
+  w.Field("num_trees", std::to_string(model.trees.size()));
+  w.Field("size_leaf_vector", "0");
   w.CloseObject();
-  w.Key("tree_info");  // a plain array here, as in "version"
-  w.OpenArray(model.trees.size());
+  w.OpenArray("tree_info", model.trees.size());
   for (const Tree& tree : model.trees) w.Integer(tree.group);
-  w.Key("trees");
-  w.OpenArray(model.trees.size());
+  w.OpenArray("trees", model.trees.size());
   const auto counts = CategoryCounts(model);
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     WriteTree(w, model, LevelOrder(model.trees[t]), t, counts);
   }
   w.CloseObject();
-  StringField(w, "name", "gbtree");
+  w.Field("name", "gbtree");
   w.CloseObject();
 }
 
@@ -225,39 +206,31 @@ std::string WriteXgboostUbj(const TreeEnsemble& model) {
   UbjWriter w;
   const bool classes = model.groups > 1;
   w.OpenObject();
-  w.Key("learner");
-  w.OpenObject();
-  w.Key("attributes");
-  w.OpenObject();
+  w.OpenObject("learner");
+  w.OpenObject("attributes");
   w.CloseObject();
-  w.Key("feature_names");
-  w.OpenArray(0);
-  w.Key("feature_types");
-  w.OpenArray(0);
+  w.OpenArray("feature_names", 0);
+  w.OpenArray("feature_types", 0);
   w.Key("gradient_booster");
   WriteBooster(w, model);
-  w.Key("learner_model_param");
-  w.OpenObject();
-  StringField(w, "base_score", ShortestFloat(model.base_score[0]));
-  StringField(w, "num_class", classes ? std::to_string(model.groups) : "0");
-  StringField(w, "num_feature", std::to_string(model.features));
-  StringField(w, "num_target", "1");
+  w.OpenObject("learner_model_param");
+  w.Field("base_score", ShortestFloat(model.base_score[0]));
+  w.Field("num_class", classes ? std::to_string(model.groups) : "0");
+  w.Field("num_feature", std::to_string(model.features));
+  w.Field("num_target", "1");
   w.CloseObject();
-  w.Key("objective");
-  w.OpenObject();
-  StringField(w, "name", classes ? "multi:softmax" : "reg:squarederror");
-  w.Key(classes ? "softmax_multiclass_param" : "reg_loss_param");
-  w.OpenObject();
+  w.OpenObject("objective");
+  w.Field("name", classes ? "multi:softmax" : "reg:squarederror");
+  w.OpenObject(classes ? "softmax_multiclass_param" : "reg_loss_param");
   if (classes) {
-    StringField(w, "num_class", std::to_string(model.groups));
+    w.Field("num_class", std::to_string(model.groups));
   } else {
-    StringField(w, "scale_pos_weight", "1");
+    w.Field("scale_pos_weight", "1");
   }
   w.CloseObject();
   w.CloseObject();
   w.CloseObject();
-  w.Key("version");
-  w.OpenArray(3);
+  w.OpenArray("version", 3);
   for (const std::int64_t number : {1, 7, 4}) w.Integer(number);
   w.CloseObject();
   return w.Take();
