@@ -11,7 +11,6 @@ namespace retable::treeshap {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr float kZeroThreshold = 1e-35f;                  // LightGBM's, a float there too
 constexpr std::size_t kMostCuts = std::size_t{1} << 24;   // larger ranks are no floats
 constexpr std::size_t kMostWords = std::size_t{1} << 26;  // of all sets of ranks together
 

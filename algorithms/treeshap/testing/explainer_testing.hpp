@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Helpers of the explainers' tests.
+//! How far an explainer's answers are off, for its tests and before it is timed.
 
 #include <algorithm>
 #include <cmath>
@@ -31,17 +31,18 @@ inline RowBlock Block(const TreeEnsemble& model, const std::vector<float>& value
   return {values, values.size() / columns, columns};
 }
 
-//! The largest |sum - margin| of every `step`-th row, over the row's sum of magnitudes.
+//! The largest |sum - margin| of every `step`-th row's values or interactions, over the row's sum
+//! of magnitudes.
 inline double AdditivityError(const TreeEnsemble& model, const RowBlock& rows,
                               std::span<const double> phi, std::size_t step = 1) {
-  const auto side = static_cast<std::size_t>(model.features) + 1;
+  const std::size_t block = phi.size() / (rows.rows * static_cast<std::size_t>(model.groups));
   double worst = 0;
   for (std::size_t r = 0; r < rows.rows; r += step) {
     const auto margin = Predict(model, rows.row(r));
     for (std::size_t g = 0; g < margin.size(); ++g) {
       double sum = 0;
       double scale = std::abs(margin[g]);
-      for (const double v : phi.subspan((r * margin.size() + g) * side, side)) {
+      for (const double v : phi.subspan((r * margin.size() + g) * block, block)) {
         sum += v;
         scale += std::abs(v);
       }

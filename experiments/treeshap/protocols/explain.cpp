@@ -10,7 +10,7 @@
 //! says so.
 //!
 //! Before anything is timed the values of the first rows are compared with the double-precision
-//! quadrature on the CPU (which unit tests compare with brute force), and every row must sum to its
+//! quadrature on the CPU (which unit tests compare with brute force), and each must sum to its
 //! margin. Where there is a background the values are interventional, another game:
 //! "Interventional" and packages that take a background compute it, and the CPU backend of the
 //! former, held to brute force too, is the reference.
@@ -21,6 +21,7 @@
 #include <cmath>
 #include <span>
 
+#include "algorithms/treeshap/testing/explainer_testing.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/parallel.hpp"
 #include "baselines/treeshap/rapids_gpu_tree_shap.hpp"
@@ -36,41 +37,6 @@ namespace retable::experiments::treeshap {
 namespace {
 
 using namespace retable::treeshap;
-
-struct Errors {
-  double reference = 0;   // largest difference over the largest value
-  double additivity = 0;  // largest |sum - margin| over the row's sum of magnitudes
-};
-
-double RelativeError(std::span<const double> got, std::span<const double> want) {
-  double most = 0;
-  double scale = 1e-300;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    const double error = std::abs(got[i] - want[i]);
-    most = std::isnan(error) ? INFINITY : std::max(most, error);
-    scale = std::max(scale, std::abs(want[i]));
-  }
-  return got.size() == want.size() ? most / scale : INFINITY;
-}
-
-double Additivity(const TreeEnsemble& model, const RowBlock& rows, std::span<const double> phi) {
-  const std::size_t block = phi.size() / (rows.rows * static_cast<std::size_t>(model.groups));
-  double worst = 0;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    const auto margin = Predict(model, rows.row(r));
-    for (std::size_t g = 0; g < margin.size(); ++g) {
-      double sum = 0;
-      double scale = std::abs(margin[g]);
-      for (std::size_t i = 0; i < block; ++i) {
-        const double v = phi[(r * margin.size() + g) * block + i];
-        sum += v;
-        scale += std::abs(v);
-      }
-      worst = std::max(worst, std::abs(sum - margin[g]) / std::max(scale, 1e-300));
-    }
-  }
-  return worst;
-}
 
 class ExplainProtocol final : public harness::Protocol {
  public:
@@ -295,7 +261,7 @@ class ExplainProtocol final : public harness::Protocol {
     const auto got = call(head);
     const double error =
         RelativeError(got, interactions ? reference->interactions(head) : reference->values(head));
-    const double worst = std::max(error, Additivity(problem.model, head, got));
+    const double worst = std::max(error, AdditivityError(problem.model, head, got));
     const double tolerance = std::get<double>(cell.settings.at("tolerance"));
     return {true,
             worst <= tolerance,
