@@ -510,6 +510,8 @@ TEST_F(ShapCommand, TakesColumnsByNameWhereTheModelHasNames) {
   EXPECT_EQ(*table.Number(table.rows[1], 3), 1);
   Write("lacking.csv", "target,yy,x\n0,0,0\n");
   Refuses(Explain("named.json", "lacking.csv"), {"lacking.csv", "no column \"y\"", "\"yy\""});
+  Write("twice.json", Replace(json, R"(["x", "y"])", R"(["x", "x"])"));
+  Refuses(Explain("twice.json", "lacking.csv"), {"two features", "\"x\"", ".npy"});
 }
 
 // A forest of `retable forest` knows what its codes stand for, in whatever order a file has them.

@@ -108,6 +108,10 @@ void RowStream::Match(const std::vector<std::string>& columns,
                      : !made_up.empty() ? std::span(made_up)
                                         : std::span(model_.feature_names);
   for (const std::string& feature : named) {
+    if (Contains(names_, feature)) {
+      throw std::invalid_argument("two features of the model are called \"" + feature +
+                                  "\": give a .npy file, whose columns go by their order");
+    }
     order_.push_back(Column(columns, feature));
     names_.push_back(feature);
     if (Contains(ignore, columns[order_.back()])) {
