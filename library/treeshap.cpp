@@ -10,10 +10,10 @@
 #include "algorithms/treeshap/host/fallback_explainer.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/rank_splits.hpp"
+#include "algorithms/treeshap/precision.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
-#include "base/cuda/devices.hpp"
 #include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
 
@@ -29,7 +29,6 @@ using treeshap::FallbackExplainer;
 using treeshap::FeatureEncoding;
 using treeshap::RowBlock;
 using treeshap::TreeEnsemble;
-using ShapMethod = Method<treeshap::TreeExplainer>;
 
 void CheckShape(const TreeEnsemble& model, std::size_t values, std::size_t rows) {
   const auto features = static_cast<std::size_t>(model.features);
@@ -57,36 +56,15 @@ double CategoryCode(const TreeEnsemble& model, int feature, Value value, const s
                               encoding->categories.summary());
 }
 
-bool Knows(const ShapMethod& method, const std::string& parameter) {
-  return std::any_of(method.parameters.begin(), method.parameters.end(),
-                     [&](const auto& p) { return p.name == parameter; });
-}
-
-std::unique_ptr<treeshap::TreeExplainer> MakeOnCpu(const std::string& name,
-                                                   const TreeExplainerOptions& options) {
-  const auto& registry = Registry<treeshap::TreeExplainer>::Instance();
-  const ShapMethod& method = *registry.Find(name, Device::kCpu);
-  Parameters given;
-  const auto set = [&](const char* parameter, const ParameterValue& value) {
-    if (Knows(method, parameter)) given[parameter] = value;
-  };
-  set("threads", static_cast<std::int64_t>(options.threads));
-  set("precision", options.precision);
-  set("index", options.index);
-  return registry.Make(name, Device::kCpu, given);
-}
-
-// Why the GPU cannot do what is asked for; empty where it can.
-std::string WhyNoGpu(const std::string& name, const TreeExplainerOptions& options) {
-  const auto& registry = Registry<treeshap::TreeExplainer>::Instance();
-  if (options.device == "cpu") return "device \"cpu\" was asked for";
-  if (registry.Find(name, Device::kCuda) == nullptr) {
-    return name + " has no CUDA backend in this library";
+// Whether sums of the leaves may be beyond floats, or beyond doubles: then results are looked at.
+bool MayOverflow(const TreeEnsemble& model) {
+  double sum = 0;
+  for (const treeshap::Tree& tree : model.trees) {
+    double largest = 0;
+    for (const auto& node : tree.nodes) largest = std::max(largest, std::abs(node.value));
+    sum += largest;
   }
-  if (options.index != "shapley") return "Banzhaf values are computed on the processor";
-  if (options.precision == "double") return "precision \"double\" is computed on the processor";
-  if (!HasCudaDevice()) return "no CUDA device answers here";
-  return "";
+  return !(sum < 1e30);
 }
 
 void CheckOptions(const TreeExplainerOptions& options) {
@@ -183,15 +161,28 @@ struct TreeExplainer::State {
     return {memory, rows, static_cast<std::size_t>(ensemble().features)};
   }
 
-  template <class Real, class Call>
+  template <class Real>
+  void Values(std::span<const Real> x, std::size_t rows, std::span<double> phi) {
+    Explain(x, rows, treeshap::ValuesPerRow(ensemble()), phi, &FallbackExplainer::values_to);
+  }
+  template <class Real>
+  void Interactions(std::span<const Real> x, std::size_t rows, std::span<double> matrices) {
+    RequireNoBackground();
+    Explain(x, rows, treeshap::InteractionsPerRow(ensemble()), matrices,
+            &FallbackExplainer::interactions_to);
+  }
+
+  template <class Real>
   void Explain(std::span<const Real> x, std::size_t rows, std::size_t needed,
-               std::span<double> results, const Call& call) {
+               std::span<double> results,
+               void (FallbackExplainer::*call)(const RowBlock&, std::span<double>)) {
     treeshap::RequireSize(results.size(), rows * needed);
     std::vector<float> memory;
     const RowBlock block = Encode(x, rows, memory);
     if (rows == 0) return;
     const std::lock_guard guard(mutex);
-    call(*explainer, block);
+    (explainer.get()->*call)(block, results);
+    if (may_overflow) treeshap::RequireFinite(results, options.precision == "double");
     if (!explainer->why().empty() && device != "cpu") {
       device = "cpu";
       why = explainer->why();
@@ -227,6 +218,7 @@ struct TreeExplainer::State {
 
   TreeModel model;
   TreeExplainerOptions options;
+  bool may_overflow = MayOverflow(ensemble());
   std::string device = "cpu", why;
   std::vector<float> background;
   std::unique_ptr<FallbackExplainer> explainer;
@@ -242,17 +234,13 @@ TreeExplainer::TreeExplainer(const TreeModel& model, const TreeExplainerOptions&
   CheckOptions(options);
   State& s = *state_;
   const std::string name = background.empty() ? "Quadrature" : "Interventional";
-  s.why = WhyNoGpu(name, options);
-  if (!s.why.empty() && options.device == "cuda") throw std::invalid_argument(s.why);
-  const auto on_cpu = [name, options] { return MakeOnCpu(name, options); };
-  if (s.why.empty()) {
-    s.device = "cuda";
-    s.explainer = std::make_unique<FallbackExplainer>(
-        Registry<treeshap::TreeExplainer>::Instance().Make(name, Device::kCuda, {}),
-        options.device == "auto" ? FallbackExplainer::Maker(on_cpu) : nullptr);
-  } else {
-    s.explainer = std::make_unique<FallbackExplainer>(on_cpu(), nullptr);
-  }
+  s.explainer = treeshap::MakeExplainer(name,
+                                        {.device = options.device,
+                                         .precision = options.precision,
+                                         .index = options.index,
+                                         .threads = options.threads},
+                                        s.why);
+  s.device = s.why.empty() ? "cuda" : "cpu";
   s.explainer->prepare(s.ensemble());
   if (!background.empty()) {
     const auto features = static_cast<std::size_t>(s.ensemble().features);
@@ -269,44 +257,24 @@ TreeExplainer::~TreeExplainer() = default;
 TreeExplainer::TreeExplainer(TreeExplainer&&) noexcept = default;
 TreeExplainer& TreeExplainer::operator=(TreeExplainer&&) noexcept = default;
 
-namespace {
-
-void Values(FallbackExplainer& explainer, const RowBlock& rows, std::span<double> phi) {
-  explainer.values_to(rows, phi);
-}
-
-void Interactions(FallbackExplainer& explainer, const RowBlock& rows, std::span<double> matrices) {
-  explainer.interactions_to(rows, matrices);
-}
-
-}  // namespace
-
 void TreeExplainer::values(std::span<const float> x, std::size_t rows,
                            std::span<double> phi) const {
-  state_->Explain(x, rows, treeshap::ValuesPerRow(state_->ensemble()), phi,
-                  [&](auto& explainer, const RowBlock& block) { Values(explainer, block, phi); });
+  state_->Values(x, rows, phi);
 }
 
 void TreeExplainer::values(std::span<const double> x, std::size_t rows,
                            std::span<double> phi) const {
-  state_->Explain(x, rows, treeshap::ValuesPerRow(state_->ensemble()), phi,
-                  [&](auto& explainer, const RowBlock& block) { Values(explainer, block, phi); });
+  state_->Values(x, rows, phi);
 }
 
 void TreeExplainer::interactions(std::span<const float> x, std::size_t rows,
                                  std::span<double> matrices) const {
-  state_->RequireNoBackground();
-  state_->Explain(
-      x, rows, treeshap::InteractionsPerRow(state_->ensemble()), matrices,
-      [&](auto& explainer, const RowBlock& block) { Interactions(explainer, block, matrices); });
+  state_->Interactions(x, rows, matrices);
 }
 
 void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
                                  std::span<double> matrices) const {
-  state_->RequireNoBackground();
-  state_->Explain(
-      x, rows, treeshap::InteractionsPerRow(state_->ensemble()), matrices,
-      [&](auto& explainer, const RowBlock& block) { Interactions(explainer, block, matrices); });
+  state_->Interactions(x, rows, matrices);
 }
 
 void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* phi,

@@ -1,7 +1,11 @@
 #pragma once
 //! @file
-//! The parameter "precision" of the CPU methods.
+//! The parameter "precision" of the CPU methods, and what is beyond it.
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -16,6 +20,17 @@ inline bool IsFloat(const Parameters& parameters, const std::string& fallback) {
     throw std::invalid_argument("precision is \"float\" or \"double\", not \"" + precision + "\"");
   }
   return precision == "float";
+}
+
+//! @param doubles how they were computed
+//! @param most the largest number of the form they are given in
+//! @throws std::invalid_argument with the remedy, where a result is larger, infinite or NaN
+inline void RequireFinite(std::span<const double> results, bool doubles,
+                          double most = std::numeric_limits<double>::max()) {
+  const auto within = [most](double result) { return std::abs(result) <= most; };
+  if (std::all_of(results.begin(), results.end(), within)) return;
+  throw std::invalid_argument(doubles ? "a value is beyond 64 bits: scale the model's leaves"
+                                      : "a value is beyond 32 bits: use precision double");
 }
 
 }  // namespace retable::treeshap

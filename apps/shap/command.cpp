@@ -9,12 +9,14 @@
 #include <cmath>
 #include <functional>
 #include <future>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
 
 #include "algorithms/treeshap/host/fallback_explainer.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/precision.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
@@ -160,61 +162,6 @@ struct Job {
   std::vector<std::string> notes;  // for the user
 };
 
-using MethodInfo = Method<TreeExplainer>;
-
-bool Knows(const MethodInfo& method, const std::string& parameter) {
-  return std::any_of(method.parameters.begin(), method.parameters.end(),
-                     [&](const auto& p) { return p.name == parameter; });
-}
-
-// Why the GPU cannot do what is asked for; empty where it can.
-std::string WhyNoGpu(const std::string& name, const MethodInfo* on_gpu, const Arguments& a) {
-  if (on_gpu == nullptr) return name + " has no CUDA backend in this program";
-  if (a.index != "shapley") return "Banzhaf values are computed on the processor";
-  if (a.precision == "double" && name == "Quadrature") {
-    return "--precision double is computed on the processor";
-  }
-  if (a.gpus > 1 && !Knows(*on_gpu, "gpus")) return name + " works on one GPU";
-  const harness::CudaPlatform cuda = harness::QueryCuda();
-  if (cuda.devices.empty()) return cuda.why;
-  const auto here = static_cast<std::int64_t>(cuda.devices.size());
-  if (here < a.gpus) return fmt::format("--gpus {}: {} here", a.gpus, here);
-  return "";
-}
-
-std::unique_ptr<TreeExplainer> MakeOn(Device device, const MethodInfo& method, const Arguments& a) {
-  Parameters given;
-  const auto set = [&](const char* name, const ParameterValue& value) {
-    if (Knows(method, name)) given[name] = value;
-  };
-  if (device == Device::kCpu) {  // a GPU's threads are those of a block
-    set("threads", a.threads);
-    set("precision", a.precision);
-    set("index", a.index);
-  } else {
-    set("gpus", a.gpus);
-  }
-  return Registry<TreeExplainer>::Instance().Make(method.name, device, given);
-}
-
-// The method on the device asked for. "auto" takes a GPU where the method has a CUDA backend, there
-// is a GPU and the model is within its limits.
-std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments& a, Job& job) {
-  const auto& registry = Registry<TreeExplainer>::Instance();
-  const MethodInfo* on_gpu = registry.Find(name, Device::kCuda);
-  const std::string why = a.device == "cpu" ? "--device cpu" : WhyNoGpu(name, on_gpu, a);
-  if (!why.empty() && (a.device == "cuda" || a.gpus > 1)) throw std::invalid_argument(why);
-  job.method = name;
-  job.device = why.empty() ? "cuda" : "cpu";
-  const auto on_cpu = [name, a, &registry] {
-    return MakeOn(Device::kCpu, *registry.Find(name, Device::kCpu), a);
-  };
-  if (!why.empty()) return std::make_shared<FallbackExplainer>(on_cpu(), nullptr);
-  return std::make_shared<FallbackExplainer>(
-      MakeOn(Device::kCuda, *on_gpu, a),
-      a.device == "auto" ? FallbackExplainer::Maker(on_cpu) : nullptr);
-}
-
 bool WritesArray(const Arguments& a) {
   return FormatOf(a.out) == TableFormat::kNpy;
 }
@@ -237,20 +184,10 @@ Texts ArrayBytes(const Results& values, bool doubles) {
     append(values.data(), values.size());
     return bytes;
   }
+  RequireFinite(values, doubles, std::numeric_limits<float>::max());
   const std::vector<float> floats(values.begin(), values.end());
   append(floats.data(), floats.size());
   return bytes;
-}
-
-// @param floats whether they are written as floats: then as such
-void RequireFinite(const Results& values, bool doubles, bool floats) {
-  const auto at = std::find_if(values.begin(), values.end(), [&](double v) {
-    return !std::isfinite(floats ? static_cast<float>(v) : v);
-  });
-  if (at == values.end()) return;
-  throw std::invalid_argument(fmt::format(
-      "the value {} is beyond {}", *at,
-      doubles ? "64 bits: scale the model's leaves" : "32 bits; use --precision double"));
 }
 
 void ValuesJob(const Arguments& a, Job& job) {
@@ -266,7 +203,7 @@ void ValuesJob(const Arguments& a, Job& job) {
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto phi = explainer->values(rows);
-    RequireFinite(phi, doubles, array && !doubles);
+    RequireFinite(phi, doubles);
     if (array) return ArrayBytes(phi, doubles);
     return Lines(rows.rows, threads, [&](std::size_t r, fmt::memory_buffer& to) {
       for (std::size_t g = 0; g < groups; ++g) {
@@ -295,7 +232,7 @@ void InteractionsJob(const Arguments& a, Job& job) {
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto matrices = explainer->interactions(rows);
-    RequireFinite(matrices, doubles, array && !doubles);
+    RequireFinite(matrices, doubles);
     if (array) return ArrayBytes(matrices, doubles);
     return Lines(rows.rows * groups, threads, [&](std::size_t m, fmt::memory_buffer& to) {
       const double* matrix = matrices.data() + m * side * side;
@@ -448,7 +385,16 @@ void NoteSmallLeaves(const Arguments& a, Job& job) {
 
 void PlanExplainer(const Arguments& a, Job& job) {
   const bool interventional = !a.background.empty();
-  job.explainer = Make(interventional ? "Interventional" : "Quadrature", a, job);
+  job.method = interventional ? "Interventional" : "Quadrature";
+  std::string why_not_gpu;
+  job.explainer = MakeExplainer(job.method,
+                                {.device = a.device,
+                                 .precision = a.precision,
+                                 .index = a.index,
+                                 .threads = a.threads,
+                                 .gpus = a.gpus},
+                                why_not_gpu);
+  job.device = why_not_gpu.empty() ? "cuda" : "cpu";
   job.explainer->prepare(job.model);
   if (interventional) {
     const auto features = static_cast<std::size_t>(job.model.features);

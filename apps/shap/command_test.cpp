@@ -322,7 +322,7 @@ TEST_F(ShapCommand, ArraysOfOneOutputAndOfNothing) {
   ASSERT_EQ(Explain("forest.json", "none.npy", {"--out", Path("phi.npy")}), 0) << err_.str();
   EXPECT_EQ(NpyMatrix(Path("phi.npy")).rows(), 0u);
   Write("large.json", Replace(kForest, "1, 5, 9", "1, 5e39, 9"));
-  Refuses(Explain("large.json", "rows.csv", {"--out", Path("phi.npy")}), {"--precision double"});
+  Refuses(Explain("large.json", "rows.csv", {"--out", Path("phi.npy")}), {"precision double"});
   EXPECT_EQ(Explain("large.json", "rows.csv", {"--out", Path("phi.npy"), "--precision", "double"}),
             0);
 }
@@ -331,7 +331,7 @@ TEST_F(ShapCommand, ArraysOfOneOutputAndOfNothing) {
 TEST_F(ShapCommand, RefusesWhatIsBeyondFloat) {
   Write("large.json", Replace(kForest, "1, 5, 9", "1, 5e39, 9"));
   for (const auto& form : std::vector<std::vector<std::string>>{{}, {"--interactions"}}) {
-    Refuses(Explain("large.json", "rows.csv", form), {"32 bits", "--precision double"});
+    Refuses(Explain("large.json", "rows.csv", form), {"32 bits", "precision double"});
     std::vector<std::string> doubles = form;
     doubles.insert(doubles.end(), {"--precision", "double"});
     EXPECT_EQ(Explain("large.json", "rows.csv", doubles), 0) << err_.str();
@@ -341,6 +341,7 @@ TEST_F(ShapCommand, RefusesWhatIsBeyondFloat) {
           {"--top-k", "--interactions"});
   Write("huge.json", Replace(kForest, "1, 5, 9", "-1.7e308, 1.7e308, 1.7e308"));
   Refuses(Explain("huge.json", "rows.csv", {"--precision", "double"}), {"64 bits"});
+  Refuses(Explain("huge.json", "rows.csv", {"--order", "1"}), {"64 bits"});
   Write("small.json", Replace(kForest, "1, 5, 9", "1e-40, 5e-40, 9e-41"));
   EXPECT_EQ(Explain("small.json", "rows.csv"), 0);
   EXPECT_NE(err_.str().find("5e-40"), std::string::npos) << err_.str();
@@ -715,7 +716,7 @@ TEST_F(CudaShapCommand, LeavesToTheProcessorWhatIsOverItsLimits) {
   }
   device_ = "cuda";
   Refuses(Explain("forest.json", "rows.csv", {"--precision", "double"}), {"processor"});
-  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "1000"}), {"--gpus 1000"});
+  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "1000"}), {"1000 GPUs"});
   Refuses(Explain("forest.json", "rows.csv", {"--top-k", "2"}), {"processor"});
 }
 
@@ -726,7 +727,7 @@ TEST_F(ShapCommand, SaysWhyThereIsNoGpu) {
                out_, err_),
       2);
   EXPECT_NE(err_.str().find("CUDA"), std::string::npos) << err_.str();
-  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "2"}), {"--device cpu"});
+  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "2"}), {"device cpu"});
 #else
   GTEST_SKIP() << "this build has CUDA backends";
 #endif

@@ -2,6 +2,7 @@
 //! @file
 //! An explainer with a second in reserve, for models beyond the first one's limits.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -48,5 +49,22 @@ class FallbackExplainer final : public TreeExplainer {
   bool has_background_ = false;
   std::string why_;
 };
+
+//! Where and how a method computes.
+struct ExplainerOptions {
+  std::string device = "auto";      //!< "auto", "cpu" or "cuda"
+  std::string precision = "float";  //!< "float" or "double", where the method has both
+  std::string index = "shapley";    //!< "shapley" or "banzhaf"
+  std::int64_t threads = 0;         //!< processor threads; 0: all
+  std::int64_t gpus = 1;
+};
+
+//! Makes a method where it is asked for: "auto" takes a GPU where the method has a CUDA backend and
+//! there is a GPU, with the processor in reserve. @param why_not_gpu receives why the processor
+//! computes; empty where a GPU does. @throws std::invalid_argument for "cuda" and for several GPUs
+//! where the processor would compute
+std::unique_ptr<FallbackExplainer> MakeExplainer(const std::string& method,
+                                                 const ExplainerOptions& options,
+                                                 std::string& why_not_gpu);
 
 }  // namespace retable::treeshap

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/treeshap/precision.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
@@ -167,6 +168,7 @@ std::vector<std::vector<SetValue>> InteractionIndex::find(const RowBlock& rows) 
     std::vector<std::vector<double>> sums;
     for (const auto& sets : sets_) sums.emplace_back(sets.size(), 0.0);
     Explain(rows.row(r), sums);
+    for (const auto& of_output : sums) RequireFinite(of_output, true);
     for (std::size_t g = 0; g < groups; ++g) {
       for (const std::uint32_t number : order_[g]) {
         if (sums[g][number] != 0) {
