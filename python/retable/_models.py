@@ -183,7 +183,7 @@ def _column(frame, place, model, source):
     if model.has_categories(place):
         known = column.astype(object).where(column.notna(), None)  # pandas.NA compares with nothing
         return _category_codes(model, place, known.tolist(), name)
-    if kind in ("object", "str", "string") or kind.startswith(("datetime", "timedelta", "string")):
+    if column.dtype.kind in "mMc" or kind in ("object", "str") or kind.startswith("string"):
         raise TypeError(f"column {name!r} has the dtype {kind}: give numbers, or a category where the "
                         f"model was trained on categories")
     return column.to_numpy(dtype=numpy.float64, na_value=numpy.nan)

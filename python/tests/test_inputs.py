@@ -100,10 +100,12 @@ def test_objects_words_and_dates_are_refused(explainer, frame):
     words["feature 1"] = "word"
     with pytest.raises(TypeError, match="feature 1"):
         explainer.shap_values(words)
-    dates = frame.copy()
-    dates["feature 3"] = pandas.Timestamp("2020-01-01")
-    with pytest.raises(TypeError, match="feature 3"):
-        explainer.shap_values(dates)
+    times = pandas.Series(pandas.Timestamp("2020-01-01"), frame.index)
+    arrow = pytest.importorskip("pyarrow").timestamp("ns")
+    for column in (times, times.dt.tz_localize("UTC"), times - times, times.astype(pandas.ArrowDtype(arrow)),
+                   frame["feature 3"] + 1j):
+        with pytest.raises(TypeError, match="feature 3"):
+            explainer.shap_values(frame.assign(**{"feature 3": column}))
     with pytest.raises(TypeError, match="complex"):
         explainer.shap_values(numpy.zeros((2, 6), complex))
 
