@@ -18,4 +18,12 @@ inline std::uint32_t AppendSet(const CategorySet& set, std::vector<std::uint32_t
   return offset;
 }
 
+//! Appends all of them. @return the indices of their heads
+inline std::vector<std::uint32_t> AppendSets(const std::vector<CategorySet>& sets,
+                                             std::vector<std::uint32_t>& words) {
+  std::vector<std::uint32_t> heads;
+  for (const CategorySet& set : sets) heads.push_back(AppendSet(set, words));
+  return heads;
+}
+
 }  // namespace retable::treeshap

@@ -39,7 +39,8 @@ struct Extractor {
     element.zero_fraction *= weight;
     element.missing_follows = element.missing_follows && node.default_left == left;
     if (node.categories >= 0) {
-      NarrowCategories(element, node, left);
+      const CategorySet& split = model.category_sets[static_cast<std::size_t>(node.categories)];
+      element.categories = NarrowSet(element.categories, split, left, list.category_sets);
     } else if (left) {
       element.upper = std::min(element.upper, node.threshold);
     } else {
@@ -51,16 +52,6 @@ struct Extractor {
     } else {
       path[static_cast<std::size_t>(at)] = before;
     }
-  }
-
-  void NarrowCategories(PathElement& element, const TreeNode& node, bool left) {
-    const CategorySet& set = model.category_sets[static_cast<std::size_t>(node.categories)];
-    CategorySet side = left ? set : Complement(set);
-    if (element.categories >= 0) {
-      side = Intersect(side, list.category_sets[static_cast<std::size_t>(element.categories)]);
-    }
-    element.categories = static_cast<std::int32_t>(list.category_sets.size());
-    list.category_sets.push_back(std::move(side));
   }
 };
 
@@ -82,19 +73,25 @@ PathList ExtractPaths(const TreeEnsemble& model) {
   return list;
 }
 
-CategorySet Intersect(const CategorySet& a, const CategorySet& b) {
-  CategorySet both;
-  both.left.resize(std::max(a.left.size(), b.left.size()));
-  for (std::size_t i = 0; i < both.left.size(); ++i) both.left[i] = WordOf(a, i) & WordOf(b, i);
-  both.others_left = a.others_left && b.others_left;
-  return both;
-}
-
-CategorySet Complement(const CategorySet& set) {
-  CategorySet rest = set;
-  for (auto& word : rest.left) word = ~word;
-  rest.others_left = !set.others_left;
-  return rest;
+std::int32_t NarrowSet(std::int32_t set, const CategorySet& split, bool left,
+                       std::vector<CategorySet>& sets) {
+  CategorySet side = split;
+  if (!left) {
+    for (auto& word : side.left) word = ~word;
+    side.others_left = !split.others_left;
+  }
+  if (set >= 0) {
+    const CategorySet& within = sets[static_cast<std::size_t>(set)];
+    CategorySet both;
+    both.left.resize(std::max(side.left.size(), within.left.size()));
+    for (std::size_t i = 0; i < both.left.size(); ++i) {
+      both.left[i] = WordOf(side, i) & WordOf(within, i);
+    }
+    both.others_left = side.others_left && within.others_left;
+    side = std::move(both);
+  }
+  sets.push_back(std::move(side));
+  return static_cast<std::int32_t>(sets.size() - 1);
 }
 
 }  // namespace retable::treeshap

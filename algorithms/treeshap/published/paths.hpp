@@ -57,9 +57,9 @@ inline bool Follows(const PathList& list, const PathElement& element, float x) {
   return x >= element.lower && x < element.upper;
 }
 
-//! The set of categories in both (union of the lengths).
-CategorySet Intersect(const CategorySet& a, const CategorySet& b);
-//! The categories that go right.
-CategorySet Complement(const CategorySet& set);
+//! Appends to `sets` what is in one of them (-1: in any) and goes to a side of the split.
+//! @return its index
+std::int32_t NarrowSet(std::int32_t set, const CategorySet& split, bool left,
+                       std::vector<CategorySet>& sets);
 
 }  // namespace retable::treeshap

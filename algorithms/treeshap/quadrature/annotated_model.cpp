@@ -91,7 +91,8 @@ class Annotator {
     state.cover *= left ? share : 1 - share;
     state.missing_inside = state.missing_inside && node.default_left == left;
     if (node.categories >= 0) {
-      state.set = Narrow(state.set, node, left);
+      const CategorySet& split = model_.category_sets[static_cast<std::size_t>(node.categories)];
+      state.set = NarrowSet(state.set, split, left, out_.sets);
     } else if (left) {
       state.upper = std::min(state.upper, node.threshold);
     } else {
@@ -104,14 +105,6 @@ class Annotator {
       path_[at] = before;
     }
     return child;
-  }
-
-  std::int32_t Narrow(std::int32_t set, const TreeNode& node, bool left) {
-    const CategorySet& split = model_.category_sets[static_cast<std::size_t>(node.categories)];
-    CategorySet side = left ? split : Complement(split);
-    if (set >= 0) side = Intersect(side, out_.sets[static_cast<std::size_t>(set)]);
-    out_.sets.push_back(std::move(side));
-    return static_cast<std::int32_t>(out_.sets.size() - 1);
   }
 
   std::vector<FeatureState>::const_iterator Find(std::int32_t feature) const {

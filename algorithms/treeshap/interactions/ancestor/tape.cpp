@@ -10,6 +10,7 @@
 
 #include "algorithms/treeshap/interactions/common/sums.hpp"
 #include "algorithms/treeshap/interactions/common/tile_tape.hpp"
+#include "algorithms/treeshap/model/category_sets.hpp"
 
 namespace retable::treeshap {
 

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 
@@ -67,16 +66,6 @@ inline double LargestLeaf(const AnnotatedTree& tree) {
   double most = 0;
   for (const AnnotatedNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
   return most;
-}
-
-//! Appends sets of categories as InCategories (common/tile_kernel.cuh) reads them. @return offsets
-inline std::vector<std::uint32_t> AppendSets(const std::vector<CategorySet>& sets,
-                                             std::vector<std::uint32_t>& words) {
-  std::vector<std::uint32_t> offsets;
-  for (const CategorySet& set : sets) {
-    offsets.push_back(AppendSet(set, words));
-  }
-  return offsets;
 }
 
 //! Sorts tiles by the words on their path to the root, the longest first, so that a tile comes

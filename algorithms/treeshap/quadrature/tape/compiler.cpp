@@ -531,14 +531,6 @@ class Assembler {
   bool open_ = false;
 };
 
-std::vector<std::uint32_t> PackSets(const AnnotatedModel& model, TapeSet& out) {
-  std::vector<std::uint32_t> offsets;
-  for (const CategorySet& set : model.sets) {
-    offsets.push_back(AppendSet(set, out.sets));
-  }
-  return offsets;
-}
-
 // One pass of one tree.
 struct Pass {
   std::int32_t group;
@@ -614,7 +606,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
   out.groups = model.groups;
   out.categorical = !model.sets.empty();
   out.layout = ChooseAccumulatorLayout(model.features);
-  const std::vector<std::uint32_t> offsets = PackSets(model, out);
+  const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
   if (options.subtree_leaves > 0) out.ranks = RankTable(model);
   std::map<int, std::vector<Pass>> passes;
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
