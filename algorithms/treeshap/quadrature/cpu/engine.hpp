@@ -63,7 +63,7 @@ class QuadratureEngine {
   //! @throws std::invalid_argument for rows of another shape.
   void Run(const RowBlock& rows, bool pairs, const Sink& sink);
 
-  //! AccumulatorLayout and groups of the model alone.
+  //! Features and groups of the model alone.
   const TreeEnsemble& shape() const;
   //! Of each output, base score included.
   const std::vector<double>& expected() const;
