@@ -109,10 +109,20 @@ void AddTree(const Json& json, const Rules& rules, TreeEnsemble& model,
 // The texts that the codes of a feature stand for; none where it is a number.
 void ReadLevels(const Json& json, TreeEnsemble& model) {
   const Json& features = Array(json, "feature_levels", static_cast<std::size_t>(model.features));
+  const bool missing = json.contains("unknown_levels_missing") &&
+                       Number(json.at("unknown_levels_missing"), "unknown_levels_missing") != 0;
   for (std::size_t f = 0; f < features.size(); ++f) {
     model.encodings[static_cast<std::int32_t>(f)].set_levels(
-        features[f].get<std::vector<std::string>>(), !json.contains("unknown_levels_missing"));
+        features[f].get<std::vector<std::string>>(), !missing);
   }
+}
+
+// Whether the member is the second of two words and not the first, which it is where there is none.
+bool IsOther(const Json& json, const char* name, const char* usual, const char* other) {
+  if (!json.contains(name) || json.at(name) == usual) return false;
+  if (json.at(name) == other) return true;
+  throw std::invalid_argument(std::string("\"") + name + "\" is \"" + usual + "\" or \"" + other +
+                              "\", not " + json.at(name).dump());
 }
 
 TreeEnsemble Convert(const Json& json) {
@@ -139,8 +149,8 @@ TreeEnsemble Convert(const Json& json) {
   }
   Rules rules;
   if (json.contains("scale")) rules.scale = Number(json.at("scale"), "scale");
-  rules.inclusive = json.contains("split") && json.at("split") == "<=";
-  rules.doubles = json.contains("rows") && json.at("rows") == "double";
+  rules.inclusive = IsOther(json, "split", "<", "<=");
+  rules.doubles = IsOther(json, "rows", "float", "double");
   std::vector<DoubleSplit> splits;
   for (const Json& tree : Member(json, "trees")) AddTree(tree, rules, model, splits);
   if (rules.doubles) RankSplits(model, splits, RowRule::kDouble);

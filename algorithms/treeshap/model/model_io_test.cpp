@@ -268,6 +268,21 @@ TEST(ForestJson, ReadsClassVotes) {
   EXPECT_THROW(ReadModel(Replaced(kForest, "[0.2, 0.8]", "[0.2]")), std::invalid_argument);
 }
 
+TEST(ForestJson, RefusesWordsThatItDoesNotKnow) {
+  const auto with = [](const std::string& member) {
+    return ReadModel(Replaced(kForest, R"("split": "<=")", member));
+  };
+  for (const char* bad : {R"("split": "<= ")", R"("split": 1)", R"("rows": "float64")"}) {
+    EXPECT_THROW(with(bad), std::invalid_argument) << bad;
+  }
+  EXPECT_NO_THROW(with(R"("rows": "float")"));
+  const std::string levels = R"("feature_levels": [["a"], []])";
+  for (const char* refused : {"", R"(, "unknown_levels_missing": false)"}) {
+    EXPECT_TRUE(with(levels + refused).encodings.at(0).refuses_unknown) << refused;
+  }
+  EXPECT_FALSE(with(levels + R"(, "unknown_levels_missing": 1)").encodings.at(0).refuses_unknown);
+}
+
 // Damage at random: a reader gives a valid model or std::invalid_argument, and nothing else.
 TEST(ReadModel, SurvivesRandomDamage) {
   const Philox4x32 philox = Philox4x32::FromSeed(11);
