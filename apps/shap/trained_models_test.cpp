@@ -123,6 +123,20 @@ TEST_F(TrainedModelsMore, FromArffToo) {
   }
 }
 
+// As an array of booleans has them.
+TEST_F(TrainedModelsMore, TakeOneAndZeroForTrueAndFalse) {
+  std::string rows = ReadText(kFolder + "pandas.csv");
+  for (const auto& [word, number] : {std::pair{",True,", ",1,"}, std::pair{",False,", ",0,"}}) {
+    for (std::size_t at = 0; (at = rows.find(word, at)) != std::string::npos;) {
+      rows.replace(at, std::string(word).size(), number);
+    }
+  }
+  const std::string path = (folder_.path() / "numbers.csv").string();
+  std::ofstream(path, std::ios::binary) << rows;
+  ASSERT_EQ(Explain(kFolder + "pandas.txt", path, {"--precision", "double"}), 0) << err_.str();
+  ExpectContributions("pandas", 1e-12);
+}
+
 TEST_F(TrainedModelsMore, SayWhatIsNoCategory) {
   ASSERT_EQ(Explain(kFolder + "pandas.txt", kFolder + "pandas.csv"), 0);
   for (const char* words :

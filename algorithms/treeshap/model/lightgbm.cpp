@@ -264,8 +264,8 @@ std::vector<CategoryMap> PandasCategories(std::string_view rest) {
       if (category.is_string()) {
         map.add({category.get<std::string>()});
       } else if (category.is_boolean()) {
-        map.add(category.get<bool>() ? std::vector<std::string>{"True", "true"}
-                                     : std::vector<std::string>{"False", "false"});
+        const bool yes = category.get<bool>();
+        map.add({yes ? "True" : "False", yes ? "true" : "false"}, yes ? 1.0 : 0.0);
       } else {
         map.add({}, detail::Number(category, "pandas_categorical"));
       }
