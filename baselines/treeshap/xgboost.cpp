@@ -178,8 +178,6 @@ std::string TrainXgboost(const RowBlock& rows, std::span<const float> labels,
     booster.Set("grow_policy", "lossguide");
     booster.Set("max_leaves", std::to_string(options.leaves));
   }
-  booster.Set("seed", std::to_string(options.seed));
-  if (options.threads > 0) booster.Set("nthread", std::to_string(options.threads));
   if (options.classes > 2) {
     booster.Set("objective", "multi:softmax");
     booster.Set("num_class", std::to_string(options.classes));

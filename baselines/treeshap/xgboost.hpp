@@ -4,7 +4,6 @@
 //! pred_contribs and pred_interactions, the paper's baseline (method "XGBoost" on the CPU).
 //! Versions before 3.3 run Algorithm 1 in float, one row a thread.
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +23,6 @@ struct TrainingOptions {
   int leaves = 0;  //!< limit of leaves, with which trees grow leaf-wise; 0: level by level
   double eta = 0.01;
   int classes = 0;  //!< 0: regression; 2: binary logistic; more: softmax
-  int threads = 0;  //!< 0: all
-  std::int64_t seed = 0;
 };
 
 //! Trains with tree_method hist, all else default, and returns the model as UBJSON.
