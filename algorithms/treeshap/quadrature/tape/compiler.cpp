@@ -171,7 +171,6 @@ class TreeWriter {
       Treelet(n);
       return;
     }
-    ++out_.stack_nodes;
     const int slot = tops_[static_cast<std::size_t>(n)];
     const SubtreeOfTree* first_subtree = SubtreeAt(first);
     const SubtreeOfTree* second_subtree = SubtreeAt(second);
@@ -270,7 +269,6 @@ class TreeWriter {
     const std::int32_t first = left_first ? at.left : at.right;
     const std::int32_t second = left_first ? at.right : at.left;
     Sum(n, second);
-    ++(at.height == 1 ? out_.leaf_parents : out_.treelet_nodes);
     Treelet(first);
     Treelet(second);
   }

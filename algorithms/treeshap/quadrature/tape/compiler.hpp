@@ -48,7 +48,6 @@ struct Tape {
   std::vector<TapeSegment> segments;    //!< each ends with kEnd and can run alone
   int stack_slots = 0;                  //!< stack slots needed
   std::uint32_t accumulator_slots = 0;  //!< accumulator slots in use
-  std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
 
   std::vector<SharedSubtree> subtrees;          //!< ordered by first use
   std::vector<Float4> subtree_words;            //!< tapes of the subtrees, merged ones together
