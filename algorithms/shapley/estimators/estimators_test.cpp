@@ -52,6 +52,17 @@ std::unique_ptr<Game> Product(int d) {
   });
 }
 
+// A sum that refuses to be asked for nothing, as a function over rows may.
+class NeverIdle final : public Game {
+ public:
+  int dimension() const override { return 3; }
+  void evaluate(std::span<const std::uint64_t> coalitions,
+                std::span<double> values) const override {
+    if (coalitions.empty()) throw std::invalid_argument("asked for no coalitions");
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = std::popcount(coalitions[k]);
+  }
+};
+
 // Equation 2 over all d! orders.
 std::vector<double> ByAllOrders(const Game& game) {
   PermutationSample sample = EmptySample(0, game.dimension());
@@ -308,6 +319,13 @@ TEST(Estimators, MoreThanOneWordOfPlayers) {
     EXPECT_NEAR(values[3], 0.5, 0.25) << name;
     EXPECT_NEAR(values[3] + values[70], 1, 0.25) << name;
     EXPECT_EQ(values[5], 0) << name;
+  }
+}
+
+// Stratified has nothing to draw in its second stage where no stratum varies.
+TEST(Estimators, NoGameIsAskedForNothing) {
+  for (const std::string& name : Names()) {
+    ExpectNear(Make(name)->estimate(NeverIdle(), 60, 1).values, {1, 1, 1}, 1e-6);
   }
 }
 

@@ -86,6 +86,7 @@ class Stratified final : public ShapleyEstimator {
     std::vector<double> values(2 * kTogether);
     std::vector<std::size_t> asked;
     const auto ask = [&] {
+      if (asked.empty()) return;  // a game may not take no coalitions
       const auto v = std::span(values).first(2 * asked.size());
       EvaluateChecked(game, std::span(masks).first(words * v.size()), v);
       for (std::size_t k = 0; k < asked.size(); ++k) strata[asked[k]].Add(v[2 * k + 1] - v[2 * k]);
