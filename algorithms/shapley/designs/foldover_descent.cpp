@@ -13,6 +13,7 @@
 //! aside. O(sweeps m^2 d) time; 2 m^2 + 2 m d bytes; O(m d) for a stored one. Not in the paper.
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "algorithms/shapley/designs/stored_designs.hpp"
@@ -125,8 +126,9 @@ class FoldoverDescent final : public PermutationSampler {
  public:
   FoldoverDescent(double lambda, std::int64_t sweeps, bool weighted, bool shipped)
       : lambda_(lambda), sweeps_(sweeps), weighted_(weighted), shipped_(shipped) {
-    if (!(lambda > 0) || sweeps < 0) {
-      throw std::invalid_argument("the descent needs lambda > 0 and sweeps of 0 or more");
+    if (!(lambda > 0) || !std::isfinite(lambda) || sweeps < 0) {
+      throw std::invalid_argument(
+          "the descent needs a finite lambda above 0 and sweeps of 0 or more");
     }
   }
 

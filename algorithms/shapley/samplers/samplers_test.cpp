@@ -134,6 +134,9 @@ TEST(Samplers, BadParametersAreNamed) {
   EXPECT_THROW(Make("SBQ", {{"kernel", std::string("Cayley")}}), std::invalid_argument);
   EXPECT_THROW(Make("Herding", {{"lambda", -1.0}})->sample(2, 4, 1), std::invalid_argument);
   EXPECT_THROW(Make("MC", {{"lambda", 1.0}}), std::invalid_argument);
+  for (const double lambda : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
+    EXPECT_THROW(Make("Foldover-descent", {{"lambda", lambda}}), std::invalid_argument);
+  }
   EXPECT_THROW(Make("Sobol")->sample(1, 4000, 1), std::invalid_argument);
 }
 
