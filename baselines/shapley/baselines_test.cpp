@@ -111,12 +111,8 @@ TEST(LeastSquares, KernelWeightsOverAllCoalitionsGiveShapleyValues) {
     const auto game = RandomTermGame(d, d, 40, 8);
     const auto design = TakePairs(
         d, 1000, [](int) { return 1.0; }, 3, 1);
-    std::vector<double> weights;
-    for (std::size_t k = 0; k < design.weight.size(); ++k) {
-      weights.push_back(ShapleyKernel(d, design.coalitions.size(k)));
-    }
-    const auto phi = NearestAdditive(design.coalitions, Values(*game, design.coalitions), weights,
-                                     EndValues(*game));
+    const auto phi = NearestAdditive(design.coalitions, Values(*game, design.coalitions),
+                                     design.KernelWeights(), EndValues(*game));
     ExpectNear(phi, ExactShapleyValues(*game), 1e-10);
   }
 }
@@ -416,6 +412,24 @@ TEST(Estimators, BadParametersAreNamed) {
   EXPECT_THROW(Make("OddSHAP", {{"coalitions_per_term", std::int64_t{0}}}), std::invalid_argument);
   EXPECT_THROW(Make("OddSHAP", {{"depth", std::int64_t{40}}}), std::invalid_argument);
   EXPECT_THROW(Make("Permutations-fitted", {{"fit", std::string("even")}}), std::invalid_argument);
+}
+
+// Their numbers of coalitions are beyond a double: values were equal shares, or not numbers.
+TEST(Estimators, MorePlayersThanADoubleCountsCoalitionsOfAreRefused) {
+  const auto game = [](int d) { return RandomTermGame(d, 2, 50, 4); };
+  for (const auto& name : {"LeverageSHAP", "MSR", "RegressionMSR", "OddSHAP"}) {
+    EXPECT_THROW(Make(name)->estimate(*game(1001), 1100, 1), std::invalid_argument) << name;
+  }
+  const Parameters orders = {{"sampler", std::string("MC")}};
+  EXPECT_THROW(Make("OddSHAP", orders)->estimate(*game(1001), 1100, 1), std::invalid_argument);
+  const auto most = game(1000);
+  const auto exact = most->ShapleyValues();
+  const double shares = Make("LeverageSHAP")->estimate(*most, 3000, 1).values[0];
+  EXPECT_NEAR(shares, exact[0], 0.5);
+  const auto more = game(1100);
+  const auto values = Make("KernelSHAP")->estimate(*more, 1101, 1).values;
+  const Ends ends = EndValues(*more);
+  EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0), ends.worth(), 1e-6);
 }
 
 TEST(Estimators, MoreThanOneWordOfPlayers) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <stdexcept>
+#include <string>
 
 namespace retable::shapley {
 
@@ -58,14 +60,21 @@ double CoalitionsOfSize(int d, int size) {
   return ways;
 }
 
-double ShapleyKernel(int d, int size) {
-  return 1 / (CoalitionsOfSize(d, size) * size * (d - size));
+void CheckPlayers(int d) {
+  if (d <= kMostPaired) return;
+  const int d = coalitions.dimension();
+  throw std::invalid_argument(std::to_string(d) +
+                              " players: estimators by pairs of coalitions "
+                              "count all of them, which a double can up to " +
+                              std::to_string(kMostPaired) +
+                              "; KernelSHAP, SVARM and permutations take more");
 }
 
 std::vector<double> PairedDesign::KernelWeights() const {
   std::vector<double> weights(weight.size());
   for (std::size_t k = 0; k < weights.size(); ++k) {
-    weights[k] = weight[k] * ShapleyKernel(coalitions.dimension(), coalitions.size(k));
+    const int size = coalitions.size(k);
+    weights[k] = weight[k] * (1 / (CoalitionsOfSize(d, size) * size * (d - size)));
   }
   return weights;
 }
@@ -134,6 +143,7 @@ void TakeOfSize(Draws& draws, int d, int size, std::size_t count, double there, 
   while (seen.size() < count) {
     UniformCoalition(draws, d, size, mask);
     MakeCanonical(d, size, mask);
+  CheckPlayers(d);
     if (!seen.insert(mask).second) continue;
     taken.Add(mask);
     taken.AddComplement(taken.count() - 1);

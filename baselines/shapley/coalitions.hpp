@@ -90,11 +90,18 @@ struct PairedDesign {
   std::vector<double> weight;  //!< one over the probability to take the coalition
   bool complete = false;       //!< every coalition but the empty and the full one is there
 
-  //! Of each coalition `weight` times ShapleyKernel: least squares over those taken as over all.
+  //! Of each coalition `weight` times its probability under the Shapley kernel but for a factor,
+  //! 1 / (C(d, s) s (d - s)): least squares over those taken as over all.
   std::vector<double> KernelWeights() const;
 };
 
-//! `pairs` pairs, or all there are. share(s) > 0 is the wish for size s, in any unit.
+//! Players of a paired design at most: a double holds C(d, s) s (d - s).
+inline constexpr int kMostPaired = 1000;
+//! @throws std::invalid_argument for more players.
+void CheckPlayers(int d);
+
+//! `pairs` pairs, or all there are. share(s) > 0 is the wish for size s, in any unit. @throws as
+//! CheckPlayers
 PairedDesign TakePairs(int d, std::int64_t pairs, const std::function<double(int)>& share,
                        std::uint64_t seed, std::uint64_t stream);
 
@@ -102,9 +109,5 @@ PairedDesign TakePairs(int d, std::int64_t pairs, const std::function<double(int
 inline std::int64_t PairsOfBudget(std::int64_t budget) {
   return budget - 1;
 }
-
-//! The probability of one coalition of `size` players under the Shapley kernel, but for a factor:
-//! 1 / (C(d, s) s (d - s)). 0 where a double cannot hold it.
-double ShapleyKernel(int d, int size);
 
 }  // namespace retable::shapley

@@ -25,6 +25,7 @@ constexpr std::uint64_t kOddShapStream = 13;
 // them are there.
 PairedDesign PairsOfOrders(const PermutationSample& sample) {
   const int d = sample.dimension;
+  CheckPlayers(d);
   PairedDesign design{Coalitions(d), {}, false};
   std::map<std::vector<std::uint64_t>, std::size_t> at;
   const std::size_t words = CoalitionWords(d);

@@ -66,12 +66,12 @@ class AdditiveFit final : public Fit {
  public:
   AdditiveFit(const Data& data, std::span<const std::size_t> rows) : none_(data.ends.none) {
     Coalitions some(data.design.coalitions.dimension());
+    const auto all = data.design.KernelWeights();
     std::vector<double> values, weights;
     for (const std::size_t k : rows) {
       some.Add(data.design.coalitions.mask(k));
       values.push_back(data.values[k]);
-      weights.push_back(data.design.weight[k] *
-                        ShapleyKernel(some.dimension(), data.design.coalitions.size(k)));
+      weights.push_back(all[k]);
     }
     phi_ = NearestAdditive(some, values, weights, data.ends);
   }
