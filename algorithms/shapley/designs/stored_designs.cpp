@@ -29,10 +29,4 @@ std::vector<std::int32_t> StoredDesign(std::size_t n, int d) {
   return {};
 }
 
-std::vector<DesignSize> StoredDesigns() {
-  std::vector<DesignSize> sizes;
-  for (const Stored& design : kDesigns) sizes.push_back({design.n, design.d});
-  return sizes;
-}
-
 }  // namespace retable::shapley

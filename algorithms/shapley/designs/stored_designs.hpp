@@ -12,11 +12,4 @@ namespace retable::shapley {
 //! where none is stored. The other half are their reverses.
 std::vector<std::int32_t> StoredDesign(std::size_t n, int d);
 
-//! All sizes that are stored.
-struct DesignSize {
-  std::size_t n = 0;
-  int d = 0;
-};
-std::vector<DesignSize> StoredDesigns();
-
 }  // namespace retable::shapley
