@@ -11,6 +11,7 @@
 
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "base/atomic_file.hpp"
+#include "base/cuda/devices.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/report/csv.hpp"
 
@@ -59,7 +60,7 @@ void AddOption(const std::string& option, const Method<PermutationSampler>& meth
     } else if (std::holds_alternative<double>(info.fallback) && number) {
       parameters[name] = *number;
     } else if (std::holds_alternative<std::int64_t>(info.fallback) && number &&
-               *number == std::floor(*number)) {
+               *number == std::floor(*number) && std::abs(*number) < 0x1p63) {
       parameters[name] = static_cast<std::int64_t>(*number);
     } else {
       throw std::invalid_argument("--option " + option + ": " + name + " (" + info.help +
@@ -82,6 +83,7 @@ std::unique_ptr<PermutationSampler> MakeSampler(const Arguments& a) {
     throw std::invalid_argument("no sampler \"" + a.method + "\" on " + a.device + "; there are " +
                                 (names.empty() ? "none" : names));
   }
+  if (device == Device::kCuda) RequireDevice();
   Parameters parameters;
   for (const auto& info : method->parameters) {
     if (info.name == "kernel") parameters["kernel"] = a.kernel;
@@ -121,7 +123,9 @@ std::string DiscrepancyText(const PermutationSample& sample, const Arguments& a)
   }
   std::ostringstream text;
   text << "discrepancy " << shapley::Discrepancy(sample, {kind, a.lambda, a.d}) << " (" << a.kernel
-       << " kernel" << (mallows ? ", lambda " + std::to_string(a.lambda) : "") << ")";
+       << " kernel";
+  if (mallows) text << ", lambda " << a.lambda;
+  text << ")";
   return text.str();
 }
 

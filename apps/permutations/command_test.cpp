@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/temporary_folder.hpp"
 
 namespace retable::experiments {
@@ -87,6 +88,24 @@ TEST(PermutationsCommand, OptionsReachTheSampler) {
   EXPECT_EQ(wrong.status, 2);
   EXPECT_NE(wrong.err.find("candidates"), std::string::npos);
   EXPECT_EQ(Call({"--d", "9", "--n", "2", "--method", "MC", "--option", "x=1"}).status, 2);
+  const auto huge =
+      Call({"--d", "9", "--n", "20", "--method", "Herding", "--option", "candidates=1e19"});
+  EXPECT_NE(huge.err.find("takes no such value"), std::string::npos) << huge.err;
+}
+
+TEST(PermutationsCommand, WithoutADeviceItSaysWhyAndWhatToDo) {
+  const NoDevice& none = WhyNoDevice();
+  if (!none.any()) GTEST_SKIP() << "there is a CUDA device";
+  const auto result = Call({"--d", "5", "--n", "4", "--method", "SBQ", "--device", "cuda"});
+  EXPECT_EQ(result.status, 2);
+  if (AskCuda().compiled) {
+    EXPECT_NE(result.err.find(none.why + "; " + none.remedy), std::string::npos) << result.err;
+  }
+}
+
+TEST(PermutationsCommand, ASmallLambdaIsSaid) {
+  const auto result = Call({"--d", "5", "--n", "4", "--lambda", "1e-9", "--method", "MC"});
+  EXPECT_NE(result.err.find("lambda 1e-09)"), std::string::npos) << result.err;
 }
 
 // A table of its kernel would take 34 GB.

@@ -1,6 +1,7 @@
 #include "base/cuda/devices.hpp"
 
 #include <cstdlib>
+#include <stdexcept>
 
 #if defined(RETABLE_HAS_CUDA)
 #include <cuda_runtime_api.h>
@@ -50,6 +51,11 @@ NoDevice WhyNoContext([[maybe_unused]] bool keep) {
   if (!keep) cudaDeviceReset();
 #endif
   return {};
+}
+
+void RequireDevice() {
+  const NoDevice none = WhyNoContext(true);
+  if (none.any()) throw std::invalid_argument(none.why + "; " + none.remedy);
 }
 
 int CudaDeviceCount() {

@@ -16,6 +16,10 @@ const NoDevice& WhyNoDevice();
 //! @param keep the context, for work that follows; else it is given back
 NoDevice WhyNoContext(bool keep);
 
+//! For work on device 0, which keeps its context. @throws std::invalid_argument, which says why and
+//! what to do, where it takes none
+void RequireDevice();
+
 //! CUDA devices, where device 0 can be used; else 0.
 int CudaDeviceCount();
 inline bool HasCudaDevice() {
