@@ -11,6 +11,7 @@
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "base/atomic_file.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/files/output_paths.hpp"
 #include "experiments/shapley/games/images/game.hpp"
 #include "experiments/shapley/games/images/ppm.hpp"
@@ -77,11 +78,11 @@ LayerGraph ReadGraph(const Arguments& a, const std::string& onnx, const Image& l
 }
 
 std::unique_ptr<shapley::ShapleyEstimator> MakeEstimator(const Arguments& a) {
-  const auto& all = Registry<shapley::ShapleyEstimator>::Instance();
-  if (all.Find(a.method, Device::kCpu) != nullptr) return all.Make(a.method, Device::kCpu, {});
   std::string names;
-  for (const auto& known : all.Methods()) {
-    if (known.device == Device::kCpu) names += (names.empty() ? "" : ", ") + known.name;
+  for (const auto& known : Registry<shapley::ShapleyEstimator>::Instance().Methods()) {
+    if (known.device != Device::kCpu || known.name == "External") continue;  // an experiment's
+    if (known.name == a.method) return known.make({});
+    names += (names.empty() ? "" : ", ") + known.name;
   }
   throw harness::UsageError("no estimator \"" + a.method + "\"; there are " + names);
 }
@@ -125,11 +126,12 @@ std::shared_ptr<const ImageNetwork> FasterNetwork(const std::string& onnx, const
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   KeepInputs(a.out, {a.network, a.image});
+  const bool on_device = a.device == "cuda";
+  if (on_device) RequireDevice();
   const auto estimator = MakeEstimator(a);
   TiledImage tiled = ReadTiles(a);
   const std::string onnx = ReadWhole(a.network);
   const LayerGraph graph = ReadGraph(a, onnx, tiled.image);
-  const bool on_device = a.device == "cuda";
   std::unique_ptr<OutputFile> file;
   if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);
   std::ostream& to = file ? *file : out;
@@ -151,12 +153,15 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
         on_device ? MakeDeviceImageGame(graph, tiled, answer) : MakeImageGame(network, tiled);
     const int d = game->dimension();
     // Methods walk pairs of orders, d + 1 evaluations a pair.
-    const std::int64_t budget = std::int64_t{a.permutations + 1} / 2 * (d + 1);
-    shapley::CheckBudget(*estimator, d, budget);
+    const std::int64_t pairs = (std::int64_t{a.permutations} + 1) / 2, budget = pairs * (d + 1);
+    if (const std::int64_t least = estimator->least_budget(d); budget < least) {
+      throw harness::UsageError("--permutations: " + a.method + " needs at least " +
+                                std::to_string((least + d) / (d + 1) * 2) + " for " +
+                                std::to_string(d) + " tiles");
+    }
     WriteValues(estimator->estimate(*game, budget, a.seed).values, tiled, a.tile, to);
     (file ? out : err) << "class " << answer << ", log-odds " << LogOdds(logits, answer) << ", "
-                       << d << " tiles by " << a.permutations << " permutations of " << a.method
-                       << "\n";
+                       << d << " tiles by " << 2 * pairs << " permutations of " << a.method << "\n";
   }
   if (file) file->Commit();
   return 0;

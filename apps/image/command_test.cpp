@@ -10,6 +10,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/cuda/devices.hpp"
 #include "base/temporary_folder.hpp"
 #include "experiments/shapley/games/images/game.hpp"
 #include "experiments/shapley/games/images/ppm.hpp"
@@ -75,6 +76,16 @@ TEST_F(ImageCommand, ValuesAddUpToWhatTheTilesChange) {
   game->evaluate(std::vector<std::uint64_t>{0, 65535}, ends);
   EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0), ends[1] - ends[0], 1e-4);
   EXPECT_NE(err_.str().find("16 tiles by 4 permutations"), std::string::npos) << err_.str();
+  ASSERT_EQ(Call({"--tile", "2", "--permutations", "3"}), 0) << err_.str();
+  EXPECT_EQ(Numbers(), values);  // they come in pairs
+  EXPECT_NE(err_.str().find("16 tiles by 4 permutations"), std::string::npos) << err_.str();
+}
+
+TEST_F(ImageCommand, WithoutADeviceItSaysWhyAndWhatToDo) {
+  const NoDevice& none = WhyNoDevice();
+  if (!none.any()) GTEST_SKIP() << "there is a CUDA device";
+  EXPECT_EQ(Call({"--tile", "4", "--device", "cuda"}), 2);
+  EXPECT_NE(err_.str().find(none.why + "; " + none.remedy), std::string::npos) << err_.str();
 }
 
 TEST_F(ImageCommand, WrongWordsAreSaid) {
@@ -93,8 +104,16 @@ TEST_F(ImageCommand, WrongWordsAreSaid) {
     EXPECT_NE(err_.str().find("would be overwritten"), std::string::npos) << err_.str();
     EXPECT_EQ(std::filesystem::file_size(input), size);
   }
-  EXPECT_EQ(Call({"--tile", "4", "--method", "Guessing"}), 1);
-  EXPECT_NE(err_.str().find("MC-antithetic"), std::string::npos) << err_.str();
+  for (const char* method : {"Guessing", "External"}) {
+    EXPECT_EQ(Call({"--tile", "4", "--method", method}), 1);
+    EXPECT_NE(err_.str().find("MC-antithetic"), std::string::npos) << err_.str();
+    EXPECT_EQ(err_.str().find(", External"), std::string::npos) << err_.str();
+  }
+  EXPECT_EQ(Call({"--tile", "2", "--method", "Stratified", "--permutations", "9"}), 1);
+  EXPECT_NE(err_.str().find("--permutations: Stratified needs at least 62 for 16 tiles"),
+            std::string::npos)
+      << err_.str();
+  EXPECT_EQ(Call({"--tile", "2", "--method", "Stratified", "--permutations", "62"}), 0);
   std::ofstream(network_) << "no network";
   EXPECT_EQ(Call({"--tile", "4"}), 2);
   EXPECT_NE(err_.str().find("digits.onnx: an ONNX"), std::string::npos) << err_.str();
