@@ -6,6 +6,7 @@
 
 #include "algorithms/shuffle/selection/rows.hpp"
 #include "algorithms/shuffle/tuning.cuh"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -24,8 +25,8 @@ __global__ void __launch_bounds__(kRowThreads)
   for (std::uint64_t w = threadIdx.x & (lanes - 1); w < words; w += lanes) to[w] = from[w];
 }
 
-template <class Word, class Index>
-void Gather(const Index* index, const void* in, void* out, std::uint64_t count,
+template <class Word>
+void Gather(const std::uint64_t* index, const void* in, void* out, std::uint64_t count,
             std::size_t row_bytes, cudaStream_t stream) {
   const std::uint64_t words = row_bytes / sizeof(Word);
   int log_lanes = 0;
@@ -38,46 +39,17 @@ void Gather(const Index* index, const void* in, void* out, std::uint64_t count,
 
 }  // namespace
 
-template <class Index>
-void EnqueueRowGather(const Index* index, const void* in, void* out, std::uint64_t count,
+void EnqueueRowGather(const std::uint64_t* index, const void* in, void* out, std::uint64_t count,
                       std::size_t row_bytes, cudaStream_t stream) {
   if (row_bytes == 0) throw std::invalid_argument("row_bytes is 0: give the size of one row");
   if (count == 0) return;
   const std::uint64_t together =
       reinterpret_cast<std::uint64_t>(in) | reinterpret_cast<std::uint64_t>(out) | row_bytes;
-  const auto gather = together % 16 == 0  ? Gather<uint4, Index>
-                      : together % 8 == 0 ? Gather<uint2, Index>
-                      : together % 4 == 0 ? Gather<std::uint32_t, Index>
-                                          : Gather<std::uint8_t, Index>;
+  const auto gather = together % 16 == 0  ? Gather<uint4>
+                      : together % 8 == 0 ? Gather<uint2>
+                      : together % 4 == 0 ? Gather<std::uint32_t>
+                                          : Gather<std::uint8_t>;
   gather(index, in, out, count, row_bytes, stream);
-}
-
-template void EnqueueRowGather(const std::uint32_t*, const void*, void*, std::uint64_t, std::size_t,
-                               cudaStream_t);
-template void EnqueueRowGather(const std::uint64_t*, const void*, void*, std::uint64_t, std::size_t,
-                               cudaStream_t);
-
-void DeviceRows::PrepareShuffle(std::uint64_t n) {
-  partition_.Prepare(n, sizeof(std::uint32_t));
-  index_.Reserve(n);
-}
-
-void DeviceRows::PrepareSample(std::uint64_t n, std::uint64_t k) {
-  sample_.Prepare(n, k);
-  index_.Reserve(k);
-}
-
-void DeviceRows::EnqueueShuffle(const void* in, void* out, std::uint64_t n, std::size_t row_bytes,
-                                std::uint64_t seed, cudaStream_t stream) {
-  if (n == 0) return;
-  partition_.Enqueue(static_cast<const std::uint32_t*>(nullptr), index_.data(), n, seed, stream);
-  EnqueueRowGather<std::uint32_t>(index_.data(), in, out, n, row_bytes, stream);
-}
-
-void DeviceRows::EnqueueSample(const void* in, void* out, std::uint64_t n, std::uint64_t k,
-                               std::size_t row_bytes, std::uint64_t seed, cudaStream_t stream) {
-  sample_.Enqueue(index_.data(), n, k, seed, stream);
-  EnqueueRowGather<std::uint32_t>(index_.data(), in, out, k, row_bytes, stream);
 }
 
 }  // namespace retable::shuffle
