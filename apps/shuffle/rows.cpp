@@ -18,7 +18,10 @@ using shuffle::Shuffler;
 std::unique_ptr<Shuffler> MakeShuffler(const std::string& name) {
   std::string known;
   for (const auto& method : Registry<Shuffler>::Instance().Methods()) {
-    if (method.device != Device::kCpu || method.name == "Gather") continue;
+    // Gather repeats items; External takes its program from an experiment.
+    if (method.device != Device::kCpu || method.name == "Gather" || method.name == "External") {
+      continue;
+    }
     if (method.name == name) return method.make({});
     known += (known.empty() ? "" : ", ") + method.name;
   }
