@@ -93,14 +93,21 @@ ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
   if (options.repeats < 1) throw std::invalid_argument("repeats: at least 1");
   const auto estimator = MakeMethod<shapley::ShapleyEstimator>(options.method, {});
   const CallbackGame called(players, game);
+  const std::int64_t each = options.budget / options.repeats;
+  if (const std::int64_t least = estimator->least_budget(players); each < least) {
+    throw std::invalid_argument("a budget of " + std::to_string(options.budget) + " is " +
+                                std::to_string(each) + " for each of " +
+                                std::to_string(options.repeats) + " repeats: " + options.method +
+                                " needs " + std::to_string(least));
+  }
   const auto d = static_cast<std::size_t>(players);
   const auto repeats = static_cast<double>(options.repeats);
   ShapleyValues all;
   std::vector<double> squares(d, 0.0);
   all.values.assign(d, 0.0);
   for (int r = 0; r < options.repeats; ++r) {
-    const shapley::ShapleyEstimate one = estimator->estimate(
-        called, options.budget / options.repeats, options.seed + static_cast<std::uint64_t>(r));
+    const shapley::ShapleyEstimate one =
+        estimator->estimate(called, each, options.seed + static_cast<std::uint64_t>(r));
     all.evaluations += one.evaluations;
     for (std::size_t i = 0; i < d; ++i) {
       const double step = one.values[i] - all.values[i];  // Welford's sums

@@ -61,7 +61,8 @@ struct ShapleyOptions {
   std::int64_t budget = 2000;  //!< marginal contributions v(S + i) - v(S) over all repeats
   std::string method = "MC-antithetic";  //!< one of EstimatorMethods()
   std::uint64_t seed = 0;                //!< one seed, one estimate
-  //! Independent estimates of budget / repeats each; 2 or more give standard errors.
+  //! Independent estimates of budget / repeats each; 2 or more give standard errors. Repeat r has
+  //! seed + r: estimates are independent where their seeds lie `repeats` apart.
   int repeats = 1;
 };
 

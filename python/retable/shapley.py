@@ -126,6 +126,8 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
     method : str
         A name of `estimators`, in any case.
     seed : int
+        Of the first repeat; the next have seed + 1, seed + 2, ... Estimates are independent where their seeds lie
+        `repeats` apart.
     repeats : int
         Independent estimates of budget / repeats each, whose spread gives the standard errors. 1: none.
 

@@ -51,6 +51,21 @@ def test_every_sampler_gives_permutations(method):
     assert numpy.array_equal(shapley.permutations(7, 24, method.lower(), seed=1)[0], orders)
 
 
+def test_functions_are_not_called_for_no_rows():
+    def sum_of(rows):
+        assert len(rows)
+        return rows.sum(1)
+
+    for method in shapley.estimators():
+        found = shapley.estimate(sum_of, BACKGROUND[:1], X, budget=600, method=method)
+        assert numpy.allclose(found.values, X - BACKGROUND[0])
+
+
+def test_a_budget_too_small_for_its_repeats_says_so():
+    with pytest.raises(ValueError, match="a budget of 50 is 5 for each of 10 repeats: MC-antithetic needs 6"):
+        shapley.estimate(model, BACKGROUND, X, budget=50)
+
+
 def test_functions_are_called_in_batches():
     calls = []
 
