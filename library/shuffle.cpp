@@ -75,10 +75,11 @@ std::uint64_t Permutation::operator[](std::uint64_t i) const {
 
 void Permutation::fill(std::uint64_t first, std::int64_t step, std::uint64_t count,
                        std::int64_t* values) const {
-  const auto position = [&](std::uint64_t j) {
-    return first + static_cast<std::uint64_t>(step) * j;
-  };
-  if (count > 0 && (first >= n_ || position(count - 1) >= n_)) {
+  const auto forward = static_cast<std::uint64_t>(step);
+  const auto position = [&](std::uint64_t j) { return first + forward * j; };
+  const std::uint64_t stride = step < 0 ? 0 - forward : forward;
+  const std::uint64_t room = step < 0 ? first : n_ - 1 - first;
+  if (count > 0 && (first >= n_ || (stride > 0 && count - 1 > room / stride))) {
     throw std::out_of_range("positions beyond a permutation of " + std::to_string(n_));
   }
   const auto evaluate = [&](std::uint64_t begin, std::uint64_t end) {

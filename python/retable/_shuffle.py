@@ -108,8 +108,7 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     item_bytes = x.dtype.itemsize * int(numpy.prod(x.shape[1:], dtype=numpy.int64))
     if item_bytes == 0 or len(x) == 0:
         return out
-    flat = numpy.uint8
-    _retable.shuffle(x.reshape(-1).view(flat), out.reshape(-1).view(flat), len(x), item_bytes,
+    _retable.shuffle(x.reshape(-1).view(numpy.uint8), out.reshape(-1).view(numpy.uint8), len(x), item_bytes,
                      _seed(seed), method, device)
     return out
 
@@ -215,11 +214,12 @@ class Permutation:
         if isinstance(at, slice):
             start, stop, step = at.indices(self._n)
             values = numpy.empty(len(range(start, stop, step)), numpy.int64)
-            self._order.fill(start if len(values) else 0, step, values)
+            # A step past the only value may have more than 64 bits.
+            self._order.fill(start if len(values) else 0, step if len(values) > 1 else 1, values)
             return values
         if numpy.ndim(at):
             places = numpy.asarray(at)
-            if places.dtype == bool or not numpy.issubdtype(places.dtype, numpy.integer):
+            if places.size and (places.dtype == bool or not numpy.issubdtype(places.dtype, numpy.integer)):
                 raise IndexError("positions are whole numbers")
             return numpy.array([self[p] for p in places.ravel().tolist()],
                                numpy.int64).reshape(places.shape)

@@ -57,7 +57,6 @@ void Fill(const Permutation& order, std::uint64_t first, std::int64_t step,
 void BindShuffle(nb::module_& m) {
   nb::class_<Permutation>(m, "Permutation")
       .def(nb::init<std::uint64_t, std::uint64_t>())
-      .def("size", &Permutation::size)
       .def("at", &Permutation::operator[])
       .def("fill", &Fill);
   m.def("shuffle", &Shuffle);

@@ -61,16 +61,20 @@ def test_slices_and_places():
     order = retable.Permutation(1000, 2)
     all_of_it = order[:]
     for slice_ in (slice(10, 20), slice(None, None, 7), slice(None, None, -1), slice(-5, None),
-                   slice(900, 2), slice(900, 2, -3), slice(0, 0)):
+                   slice(900, 2), slice(900, 2, -3), slice(0, 0), slice(3, None, 2**64), slice(None, None, -2**64)):
         assert numpy.array_equal(order[slice_], all_of_it[slice_]), slice_
     assert order[-1] == all_of_it[-1] and order[numpy.int32(3)] == all_of_it[3]
     assert numpy.array_equal(order[[5, 5, 9]], all_of_it[[5, 5, 9]])
+    assert order[[]].shape == (0,) and order[numpy.empty((0, 3), int)].shape == (0, 3)
     assert list(order) == all_of_it.tolist()
     for place in (1000, -1001):
         with pytest.raises(IndexError):
             order[place]
     with pytest.raises(IndexError):
         order[[0.5]]
+    for step in (2**62, -2**62):  # 4 of them are 0 in 64 bits
+        with pytest.raises(IndexError):
+            order._order.fill(0, step, numpy.empty(5, numpy.int64))
 
 
 def test_orders_beyond_memory():
