@@ -81,6 +81,25 @@ TEST(ShuffleExperiments, FiguresAreDrawnFromTheCellsOfTheirTables) {
   }
 }
 
+// Cut to fewer bits they were measured as others: 2^64 items as one.
+TEST(ShuffleProtocols, SizesThatTheyDoNotTakeAreRefused) {
+  const auto refuses = [](CellConfig cell, Values CellConfig::*where, const char* name,
+                          std::int64_t value) {
+    (cell.*where)[name] = value;
+    EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument) << name;
+  };
+  const CellConfig throughput = experiments::CellOf("shuffle/throughput", "Partition", "sequence");
+  for (const std::int64_t w : {-1, 37, 64, 70}) refuses(throughput, &CellConfig::axes, "w", w);
+  refuses(throughput, &CellConfig::axes, "extra", -1);
+  for (const std::int64_t bytes : {-8, 0, 1, 12, 32}) {
+    refuses(throughput, &CellConfig::axes, "item_bytes", bytes);
+  }
+  const CellConfig uniformity = experiments::CellOf("shuffle/uniformity", "LCG", "sequence");
+  refuses(uniformity, &CellConfig::settings, "n", (std::int64_t{1} << 32) + 5);
+  const CellConfig power = experiments::CellOf("shuffle/power", "LCG", "sequence");
+  refuses(power, &CellConfig::axes, "items", (std::int64_t{1} << 32) + 64);
+}
+
 TEST(Fairness, SeesTheParityLockAndNoFaultInOurs) {
   const auto judge = [](const char* method) {
     const auto shuffler = Registry<shuffle::Shuffler>::Instance().Make(method, Device::kCpu, {});

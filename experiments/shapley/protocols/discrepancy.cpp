@@ -9,7 +9,8 @@
 #include <cmath>
 
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
+#include "experiments/common/only_dataset.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -61,15 +62,7 @@ class DiscrepancyProtocol final : public harness::Protocol {
              "most places (permutations times players) that designs are searched for; 0: any"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    if (dataset != "permutations") {
-      throw harness::UnknownName("\"" + dataset + "\": this protocol measures \"permutations\"",
-                                 dataset, {"permutations"});
-    }
-    harness::DatasetInfo info;
-    info.name = dataset;
-    info.present = true;
-    info.origin = "all orders of d players";
-    return {info};
+    return ResolveOnly("permutations", "all orders of d players", dataset);
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
     const std::int64_t most = IntegerOr(cell.settings, "search_limit", 0);
@@ -84,7 +77,7 @@ class DiscrepancyProtocol final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const auto d = static_cast<int>(IntegerOf(cell.axes, "dimension"));
+    const auto d = static_cast<int>(IntegerIn(cell.axes, "dimension", 1, 65535));
     const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "samples"));
     const double lambda = std::get<double>(cell.settings.at("lambda"));
     const auto sampler = MakeMethod<PermutationSampler>(cell);

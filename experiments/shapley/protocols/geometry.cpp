@@ -26,7 +26,8 @@
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
+#include "experiments/common/only_dataset.hpp"
 #include "harness/protocol.hpp"
 
 namespace retable::experiments {
@@ -267,15 +268,7 @@ class GeometryProtocol final : public harness::Protocol {
             {"points", std::int64_t{1000}, "of a repeat"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    if (dataset != "permutations") {
-      throw harness::UnknownName("\"" + dataset + "\": this protocol measures \"permutations\"",
-                                 dataset, {"permutations"});
-    }
-    harness::DatasetInfo info;
-    info.name = dataset;
-    info.present = true;
-    info.origin = "points on the sphere";
-    return {info};
+    return ResolveOnly("permutations", "points on the sphere", dataset);
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
@@ -292,9 +285,7 @@ class GeometryProtocol final : public harness::Protocol {
     return static_cast<std::uint64_t>(cell.seed * 1000003 + repeat);
   }
   static std::size_t PointsOf(const harness::CellConfig& cell) {
-    const std::int64_t n = IntegerOf(cell.settings, "points");
-    if (n < 2) throw std::invalid_argument("points = " + std::to_string(n) + ": two at least");
-    return static_cast<std::size_t>(n);
+    return static_cast<std::size_t>(IntegerIn(cell.settings, "points", 2, 1 << 30));
   }
   static void Verify(harness::Outcome& outcome) {
     bool finite = true;
@@ -307,11 +298,7 @@ class GeometryProtocol final : public harness::Protocol {
 
   template <class View>
   static harness::Outcome Run(const harness::CellConfig& cell, int most) {
-    const auto d = static_cast<int>(IntegerOf(cell.settings, "dimension"));
-    if (d < 3 || d > most) {
-      throw std::invalid_argument("dimension = " + std::to_string(d) + ": 3 to " +
-                                  std::to_string(most) + " for this view");
-    }
+    const auto d = static_cast<int>(IntegerIn(cell.settings, "dimension", 3, most));
     View view;
     for (std::int64_t r = 0; r < cell.repeats; ++r) {
       view.Add(Orders(cell.algorithm, PointsOf(cell), d, SeedOf(cell, r)));

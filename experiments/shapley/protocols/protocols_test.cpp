@@ -56,6 +56,8 @@ TEST(DiscrepancyProtocol, MeasuresEveryRepeat) {
   // Table 4: 0.070014, standard deviation 0.0017.
   for (double x : outcome.metrics.front().samples) EXPECT_NEAR(x, 0.070, 0.008);
   EXPECT_THROW(FindProtocol(cell.protocol).resolve("iris"), UnknownName);
+  cell.axes["dimension"] = (std::int64_t{1} << 32) + 10;
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
 }
 
 double Mean(const std::vector<double>& x) {

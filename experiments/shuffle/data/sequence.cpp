@@ -4,21 +4,14 @@
 #include <cstring>
 
 #include "base/sha256.hpp"
+#include "experiments/common/only_dataset.hpp"
 
 namespace retable::experiments {
 
 std::vector<harness::DatasetInfo> ResolveSequence(const std::string& name) {
-  if (name != "sequence") {
-    throw harness::UnknownName(
-        "shuffles are measured on the data set \"sequence\", not \"" + name + "\"", name,
-        {"sequence"});
-  }
-  harness::DatasetInfo info;
-  info.name = "sequence";
-  info.sha256 = Sha256("items 0, 1, ..., n - 1");
-  info.present = true;
-  info.origin = "generator";
-  return {info};
+  auto only = ResolveOnly("sequence", "generator", name);
+  only[0].sha256 = Sha256("items 0, 1, ..., n - 1");
+  return only;
 }
 
 void NumberItems(std::span<std::byte> items, std::uint64_t n, std::size_t item_bytes) {

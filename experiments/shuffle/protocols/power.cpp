@@ -11,7 +11,7 @@
 
 #include "algorithms/shuffle/quality/faulty_shufflers.hpp"
 #include "algorithms/shuffle/quality/statistics.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
 
@@ -46,7 +46,7 @@ class ShufflePower final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const auto n = static_cast<std::uint32_t>(IntegerOf(cell.axes, "items"));
+    const auto n = static_cast<std::uint32_t>(IntegerIn(cell.axes, "items", 2, 65536));
     const auto limit = static_cast<std::uint64_t>(IntegerOf(cell.settings, "limit"));
     const double alpha = std::get<double>(cell.settings.at("alpha"));
     const double looks = std::floor(std::log2(static_cast<double>(limit) / 64)) + 1;

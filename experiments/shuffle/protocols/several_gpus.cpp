@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/cuda/devices.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
@@ -123,7 +123,7 @@ class ShuffleOverGpus final : public harness::Protocol {
 
   harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
 #if defined(RETABLE_HAS_CUDA)
-    const std::uint64_t n = std::uint64_t{1} << IntegerOf(cell.axes, "w");
+    const std::uint64_t n = std::uint64_t{1} << IntegerIn(cell.axes, "w", 0, 36);
     const std::string memory = TextOf(cell.parameters, "memory");
     if (memory != "device" && memory != "host") {
       throw std::invalid_argument("memory must be device or host, not " + memory);

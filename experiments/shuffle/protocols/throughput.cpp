@@ -11,17 +11,24 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
+#include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "experiments/shuffle/peers/external_shuffler.hpp"
-#include "experiments/shuffle/protocols/device_timing.hpp"
 #include "experiments/shuffle/protocols/fairness.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
+
+#if defined(RETABLE_HAS_CUDA)
+#include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "base/cuda/memory.hpp"
+#include "harness/timing/cuda_timing.hpp"
+#endif
 
 namespace retable::experiments {
 namespace {
@@ -29,12 +36,15 @@ namespace {
 using shuffle::Shuffler;
 
 std::uint64_t SizeOf(const harness::CellConfig& cell) {
-  return (std::uint64_t{1} << IntegerOf(cell.axes, "w")) +
-         static_cast<std::uint64_t>(IntegerOf(cell.axes, "extra"));
+  constexpr auto kMost = static_cast<std::int64_t>(shuffle::kMaxItems);
+  return (std::uint64_t{1} << IntegerIn(cell.axes, "w", 0, 36)) +
+         static_cast<std::uint64_t>(IntegerIn(cell.axes, "extra", 0, kMost));
 }
 
 std::size_t ItemBytes(const harness::CellConfig& cell) {
-  return static_cast<std::size_t>(IntegerOf(cell.axes, "item_bytes"));
+  const auto bytes = static_cast<std::size_t>(IntegerIn(cell.axes, "item_bytes", 4, 16));
+  shuffle::WithItemType(bytes, [](auto) {});  // throws for those between
+  return bytes;
 }
 
 // Memory first touched by all threads: clearing it by one takes longer than to shuffle it.
@@ -52,6 +62,32 @@ class HostItems {
   std::size_t bytes_;
   std::unique_ptr<std::byte[]> data_;
 };
+
+// The device's work for one shuffle, in device memory.
+harness::TimingResult TimeOnDevice([[maybe_unused]] Shuffler& shuffler,
+                                   [[maybe_unused]] std::span<const std::byte> in,
+                                   [[maybe_unused]] std::size_t item_bytes,
+                                   [[maybe_unused]] const harness::CellConfig& cell) {
+#if defined(RETABLE_HAS_CUDA)
+  auto& cuda = dynamic_cast<shuffle::CudaShuffler&>(shuffler);
+  const DeviceArray<std::byte> source(in), target(in.size());
+  const std::uint64_t n = in.size() / item_bytes;
+  cuda.prepare(n, item_bytes);
+  harness::CudaTimingOptions options;
+  options.mode = harness::CudaMode::kWarm;  // as the published loop does
+  options.min_samples = static_cast<int>(cell.repeats);
+  options.budget = std::get<double>(cell.settings.at("budget"));
+  return harness::TimeOnGpu(
+             [&](CUstream_st* stream) {
+               cuda.enqueue(source.data(), target.data(), n, item_bytes,
+                            static_cast<std::uint64_t>(cell.seed), stream);
+             },
+             options)
+      .timing;
+#else
+  throw std::runtime_error("compiled without CUDA");
+#endif
+}
 
 class ShuffleThroughput final : public harness::Protocol {
  public:
@@ -94,15 +130,13 @@ class ShuffleThroughput final : public harness::Protocol {
     outcome.verification = Verify(cell, *shuffler, in, out, n, item_bytes);
     if (!outcome.verification.ok) return outcome;
 
-    const double budget = std::get<double>(cell.settings.at("budget"));
     harness::TimingResult timing;
     if (cell.device == "cuda") {
-      timing = TimeShuffleOnDevice(*shuffler, in, item_bytes, seed, budget,
-                                   static_cast<int>(cell.repeats));
+      timing = TimeOnDevice(*shuffler, in, item_bytes, cell);
     } else {
       harness::RepeatOptions options;
       options.min_samples = static_cast<int>(cell.repeats);
-      options.budget = budget;
+      options.budget = std::get<double>(cell.settings.at("budget"));
       auto* external = dynamic_cast<ExternalShuffler*>(shuffler.get());
       if (external != nullptr) external->Load(in, item_bytes, seed);
       WithThreads(threads, [&] {

@@ -11,7 +11,7 @@
 #include "algorithms/shuffle/quality/statistics.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
 
@@ -43,7 +43,7 @@ class ShuffleUniformity final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const auto n = static_cast<std::uint32_t>(IntegerOf(cell.settings, "n"));
+    const auto n = static_cast<std::uint32_t>(IntegerIn(cell.settings, "n", 2, 65536));
     const auto orders = static_cast<std::uint64_t>(IntegerOf(cell.settings, "orders"));
     const double alpha = std::get<double>(cell.settings.at("alpha"));
     const double lambda = std::get<double>(cell.settings.at("lambda"));
