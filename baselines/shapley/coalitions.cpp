@@ -34,14 +34,6 @@ std::vector<double> Values(const Game& game, const Coalitions& coalitions) {
   return values;
 }
 
-Ends EndValues(const Game& game) {
-  Coalitions both(game.dimension());
-  both.Add(std::vector<std::uint64_t>(CoalitionWords(game.dimension()), 0));
-  both.AddComplement(0);
-  const auto v = Values(game, both);
-  return {v[0], v[1]};
-}
-
 void UniformCoalition(Draws& draws, int d, int size, std::span<std::uint64_t> mask) {
   std::fill(mask.begin(), mask.end(), 0);
   // Floyd's: for j of the last `size` players, a player up to j, or j where that one is in.
@@ -62,7 +54,6 @@ double CoalitionsOfSize(int d, int size) {
 
 void CheckPlayers(int d) {
   if (d <= kMostPaired) return;
-  const int d = coalitions.dimension();
   throw std::invalid_argument(std::to_string(d) +
                               " players: estimators by pairs of coalitions "
                               "count all of them, which a double can up to " +
@@ -71,6 +62,7 @@ void CheckPlayers(int d) {
 }
 
 std::vector<double> PairedDesign::KernelWeights() const {
+  const int d = coalitions.dimension();
   std::vector<double> weights(weight.size());
   for (std::size_t k = 0; k < weights.size(); ++k) {
     const int size = coalitions.size(k);
@@ -143,7 +135,6 @@ void TakeOfSize(Draws& draws, int d, int size, std::size_t count, double there, 
   while (seen.size() < count) {
     UniformCoalition(draws, d, size, mask);
     MakeCanonical(d, size, mask);
-  CheckPlayers(d);
     if (!seen.insert(mask).second) continue;
     taken.Add(mask);
     taken.AddComplement(taken.count() - 1);
@@ -152,6 +143,7 @@ void TakeOfSize(Draws& draws, int d, int size, std::size_t count, double there, 
 
 PairedDesign TakePairs(int d, std::int64_t pairs, const std::function<double(int)>& share,
                        std::uint64_t seed, std::uint64_t stream) {
+  CheckPlayers(d);
   PairedDesign design{Coalitions(d), {}, false};
   std::vector<double> there, shares;
   for (int s = 1; 2 * s <= d; ++s) {

@@ -63,13 +63,6 @@ class Coalitions {
 //! not finite.
 std::vector<double> Values(const Game& game, const Coalitions& coalitions);
 
-//! v of no player and of all players.
-struct Ends {
-  double none = 0, all = 0;
-  double worth() const { return all - none; }
-};
-Ends EndValues(const Game& game);
-
 //! A uniform coalition of `size` players.
 void UniformCoalition(Draws& draws, int d, int size, std::span<std::uint64_t> mask);
 

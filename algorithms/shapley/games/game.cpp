@@ -81,6 +81,16 @@ void WalksChecked(const Game& game, std::span<const std::int32_t> orders,
   CheckFinite(values);
 }
 
+Ends EndValues(const Game& game) {
+  const auto d = static_cast<std::size_t>(game.dimension());
+  const std::size_t words = CoalitionWords(game.dimension());
+  std::vector<std::uint64_t> both(2 * words, 0);
+  for (std::size_t i = 0; i < d; ++i) both[words + i / 64] |= std::uint64_t{1} << (i % 64);
+  double v[2];
+  EvaluateChecked(game, both, v);
+  return {v[0], v[1]};
+}
+
 std::unique_ptr<Game> TabulatedGame(const Game& game) {
   const int d = game.dimension();
   if (d > 20) {

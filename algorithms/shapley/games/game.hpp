@@ -44,6 +44,14 @@ void EvaluateChecked(const Game& game, std::span<const std::uint64_t> coalitions
 //! The same for several walks.
 void WalksChecked(const Game& game, std::span<const std::int32_t> orders, std::span<double> values);
 
+//! v of no player and of all players.
+struct Ends {
+  double none = 0, all = 0;
+  double worth() const { return all - none; }
+};
+//! @throws as EvaluateChecked
+Ends EndValues(const Game& game);
+
 //! Every coalition's value stored: a look-up from then on. Asks the game 2^d times and keeps 2^d
 //! doubles. @throws std::invalid_argument for d > 20.
 std::unique_ptr<Game> TabulatedGame(const Game& game);

@@ -234,13 +234,8 @@ void Describe(Problem& problem, const Explained& explained, const ImageNetwork& 
   const auto answer =
       static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   const double odds = LogOdds(logits, answer);
-  std::vector<std::uint64_t> all(shapley::CoalitionWords(problem.features), 0);
-  for (int i = 0; i < problem.features; ++i) {
-    all[static_cast<std::size_t>(i / 64)] |= std::uint64_t{1} << (i % 64);
-  }
-  double v = 0;
-  game.evaluate(all, {&v, 1});
-  problem.disagreement = std::abs(v - odds) / std::max(1.0, std::abs(odds));
+  problem.disagreement =
+      std::abs(shapley::EndValues(game).all - odds) / std::max(1.0, std::abs(odds));
   problem.checked = "the network's answer to the whole image";
   problem.facts["reference"] = std::string("mean of the trials");
   problem.facts["features"] = static_cast<std::int64_t>(problem.features);

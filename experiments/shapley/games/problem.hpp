@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,23 @@ struct Problem {
   double disagreement = 0;  //!< the largest, relative to values above 1, of what was checked
   std::string checked;      //!< what that was
   harness::Values facts;
+
+  harness::Verification agreement() const {
+    constexpr double kMost = 1e-6;
+    return {true,
+            disagreement <= kMost,
+            "largest disagreement of what is known twice",
+            disagreement,
+            kMost,
+            checked};
+  }
 };
 
 //! A data set as the games use it: adult in one-hot codes (107 columns), cal_housing in
 //! scikit-learn's form, others as they are. @throws std::invalid_argument without a target.
 datasets::Frame LoadTabular(const std::string& dataset);
+//! Whether targets are 0 and 1, both.
+bool TwoClasses(std::span<const float> targets);
 
 //! Boosted trees or a perceptron, trained on the whole data set, and rows drawn by `rows_seed`: the
 //! background first, then others to explain. Settings as TabularSettings() lists them. The games

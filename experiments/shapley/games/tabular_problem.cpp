@@ -99,11 +99,6 @@ Mlp MlpFromJson(const json& j) {
   return m;
 }
 
-bool TwoClasses(std::span<const float> targets) {
-  const std::set<float> values(targets.begin(), targets.end());
-  return values == std::set<float>{0.0f, 1.0f};
-}
-
 bool IsMlp(const harness::CellConfig& cell) {
   const std::string model = TextOf(cell.settings, "model");
   if (model != "trees" && model != "mlp") {
@@ -196,14 +191,8 @@ double Difference(double a, double b) {
 
 // The full coalition is the row's prediction, the empty one the background's mean.
 double EndsDisagreement(const shapley::Game& game, double prediction, double mean) {
-  const std::size_t words = shapley::CoalitionWords(game.dimension());
-  std::vector<std::uint64_t> ends(2 * words, 0);
-  for (int i = 0; i < game.dimension(); ++i) {
-    ends[words + static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << (i % 64);
-  }
-  double v[2];
-  game.evaluate(ends, v);
-  return std::max(Difference(v[0], mean), Difference(v[1], prediction));
+  const shapley::Ends ends = shapley::EndValues(game);
+  return std::max(Difference(ends.none, mean), Difference(ends.all, prediction));
 }
 
 // The game on the device, which must give the values of a walk that the host gives, bit for bit.
@@ -289,6 +278,11 @@ datasets::Frame LoadTabular(const std::string& dataset) {
   if (dataset == "cal_housing") frame = datasets::CaliforniaHousing(frame);
   if (!frame.target) throw std::invalid_argument("\"" + dataset + "\" has no target column");
   return frame;
+}
+
+bool TwoClasses(std::span<const float> targets) {
+  const std::set<float> values(targets.begin(), targets.end());
+  return values == std::set<float>{0.0f, 1.0f};
 }
 
 std::vector<harness::ParameterSpec> TabularSettings() {

@@ -3,7 +3,6 @@
 //! well the image networks do on the images kept from training. Nothing is timed.
 
 #include <algorithm>
-#include <set>
 
 #include "experiments/common/adapters.hpp"
 #include "experiments/shapley/games/images/network.hpp"
@@ -27,12 +26,10 @@ class DataProtocol final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto frame = LoadTabular(cell.dataset);
-    const std::set<float> values(frame.target->values.begin(), frame.target->values.end());
-    const bool classes = values == std::set<float>{0.0f, 1.0f};
     harness::Outcome outcome;
     outcome.metrics = {{"rows", "1", {static_cast<double>(frame.rows)}, {}, {}},
                        {"columns", "1", {static_cast<double>(frame.columns.size())}, {}, {}}};
-    outcome.facts["task"] = std::string(classes ? "class" : "regr");
+    outcome.facts["task"] = std::string(TwoClasses(frame.target->values) ? "class" : "regr");
     const bool whole = std::all_of(frame.columns.begin(), frame.columns.end(), [&](const auto& c) {
       return c.values.size() == static_cast<std::size_t>(frame.rows);
     });

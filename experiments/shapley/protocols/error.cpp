@@ -120,7 +120,6 @@ std::vector<harness::ParameterSpec> ParameterAxes() {
 
 harness::Outcome Measure(const harness::CellConfig& asked, const Problem& problem,
                          std::int64_t budget) {
-  constexpr double kAgreement = 1e-6;
   const harness::CellConfig cell = WithAxes(asked);
   const auto estimator = MakeNearest<ShapleyEstimator>(cell);
   harness::Outcome outcome;
@@ -133,12 +132,7 @@ harness::Outcome Measure(const harness::CellConfig& asked, const Problem& proble
   if (problem.exact.empty() && cell.repeats < 2) {
     throw std::invalid_argument("without exact values the error needs two repeats at least");
   }
-  outcome.verification = {true,
-                          problem.disagreement <= kAgreement,
-                          "largest disagreement of what is known twice",
-                          problem.disagreement,
-                          kAgreement,
-                          problem.checked};
+  outcome.verification = problem.agreement();
   outcome.facts = problem.facts;
   outcome.facts["budget"] = budget;
   if (!outcome.verification.ok) return outcome;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "algorithms/shapley/shapley_estimator.hpp"
@@ -94,15 +95,9 @@ class ImageTimeProtocol final : public harness::Protocol {
 
  private:
   static double Inefficiency(const Problem& problem, const std::vector<double>& values) {
-    const std::size_t words = shapley::CoalitionWords(problem.features);
-    std::vector<std::uint64_t> ends(2 * words, 0);
-    double sum = 0, v[2];
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      ends[words + i / 64] |= std::uint64_t{1} << (i % 64);
-      sum += values[i];
-    }
-    problem.games[0]->evaluate(ends, v);
-    return std::abs(sum - (v[1] - v[0])) / std::max(1.0, std::abs(v[1] - v[0]));
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    const double worth = shapley::EndValues(*problem.games[0]).worth();
+    return std::abs(sum - worth) / std::max(1.0, std::abs(worth));
   }
 };
 

@@ -72,12 +72,7 @@ class UniqueProtocol final : public harness::Protocol {
     harness::Outcome outcome;
     outcome.facts = problem.facts;
     outcome.facts["allowed"] = allowed;
-    outcome.verification = {true,
-                            problem.disagreement <= kAgreement,
-                            "largest disagreement of what is known twice",
-                            problem.disagreement,
-                            kAgreement,
-                            problem.checked};
+    outcome.verification = problem.agreement();
     if (!outcome.verification.ok) return outcome;
     const std::int64_t budget =
         FittedBudget(*problem.games[0], *estimator, surely, allowed, cell.seed);
@@ -87,8 +82,6 @@ class UniqueProtocol final : public harness::Protocol {
   }
 
  private:
-  static constexpr double kAgreement = 1e-6;
-
   static std::uint64_t SeedOf(std::int64_t seed, std::int64_t repeat) {
     return static_cast<std::uint64_t>(seed * 1000003 + repeat * 1009);
   }
