@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "experiments/common/paper_testing.hpp"
@@ -63,12 +64,13 @@ TEST(QuantileExperiments, TableTwoHasThePapersRowsInItsOrder) {
   for (const auto& e : Load("quick")) {
     if (e.artifact != "table2") continue;
     const Table table = EmptyTable(MakePlan(e, NoGpu()));
-    ASSERT_EQ(table.rows.size(), 27u);
-    EXPECT_EQ(table.rows.front(), "KLL (m=10)");
-    EXPECT_EQ(table.rows[6], "Legendre-central-gpu (l=5)");
-    EXPECT_EQ(table.rows.back(), "ME-naive-gpu (l=15)");
     const auto cells = ReadPaperCells(e.paper_file);
     ASSERT_EQ(cells.size(), 27u * 6u);
+    auto row = table.rows.begin();  // other methods may stand between the paper's
+    for (const auto& cell : cells) {
+      row = std::find(row, table.rows.end(), cell.row);
+      ASSERT_NE(row, table.rows.end()) << cell.row;
+    }
     // Spot checks against the printed page.
     EXPECT_EQ(cells[0].value, 0.107872);
     EXPECT_EQ(cells.back().row, "ME-naive-gpu (l=15)");
