@@ -85,6 +85,12 @@ TEST(TreeShapExperiments, WhatOnlyTheNetworkBringsIsSaidOnce) {
   told.str("");
   EXPECT_FALSE(OfferMissingData(context, here, told)) << "smoke asks for stand-ins by name";
   EXPECT_EQ(told.str(), "");
+  Plan sizeless;
+  sizeless.datasets.resize(2);
+  sizeless.datasets[0].fetch = "first";
+  sizeless.datasets[1].fetch = "second";
+  EXPECT_FALSE(OfferMissingData({}, {sizeless}, told));
+  EXPECT_NE(told.str().find("To bring them: "), std::string::npos) << told.str();
 }
 
 TEST(TreeShapExperiments, PublishedCellsNameModelsAndColumns) {

@@ -88,7 +88,9 @@ bool OfferMissingData(const Context& context, const std::vector<Plan>& plans, st
     megabytes += missing.megabytes;
   }
   err << fmt::format("not here: {}. To bring {}: build/retable datasets fetch {}\n", list,
-                     all.size() == 1 ? "it" : fmt::format("all {} MB", megabytes),
+                     all.size() == 1  ? "it"
+                     : megabytes == 0 ? "them"
+                                      : fmt::format("all {} MB", megabytes),
                      fmt::join(names, " "))
       << std::flush;
   return context.offer_data && context.offer_data(names, megabytes);

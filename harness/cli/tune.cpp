@@ -81,7 +81,7 @@ Verb MakeTuneVerb(const Context& context, const std::string& folder) {
   return MakeVerb(context, "tune", "Constants of a family's kernels, measured on this card",
                   [folder](CLI::App& verb) -> VerbBody {
                     const auto a = std::make_shared<TuneArguments>();
-                    verb.add_option("family", a->family, "which family")->required();
+                    verb.add_option("family", a->family, "shuffle or treeshap")->required();
                     verb.add_option("--out", a->out, "file; default: this card's in the cache");
                     verb.add_option("--seconds", a->seconds, "how long about")
                         ->check(CLI::Range(1.0, 1e5))
