@@ -1,7 +1,7 @@
 # Retable. `make reproduce` and `make test` each do everything they need, set-up included.
 #   make reproduce [PROFILE=smoke|quick|paper] [DEVICE=auto|cpu|cuda] [EXPERIMENTS='quantiles/*'] [OUT=dir]
 #   make test                everything CI runs
-#   make smoke               all experiments, tiny, under a minute after the build
+#   make smoke               all experiments, tiny, two minutes after the build
 #   make oracle              random cases against plain answers, a minute each (SECONDS_EACH=60, ORACLE=treeshap_tests)
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments; FAMILY=python: the package
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
