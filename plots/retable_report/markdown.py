@@ -117,7 +117,7 @@ def head_lines(report):
     for line in report.banner():
         lines += [f"> {escape(line)}", ""]
     facts = [("Profile", run.get("profile")), ("Device", run.get("device")), ("Ran", numbers.moment(run.get("started"))),
-             ("Took", numbers.seconds(run.get("seconds"))), ("Machine", model.machine_line(report)), ("Version", run.get("version"))]
+             ("Took", numbers.seconds(run.get("seconds"))), ("Machine", model.machine_line(report))]
     lines += [f"- {name}: {escape(value)}" for name, value in facts if value not in (None, "")]
     if run.get("command"):
         lines.append(f"- Command: {code(run['command'])}")

@@ -316,8 +316,7 @@ def head_view(report):
     counts = run.get("counts") if isinstance(run.get("counts"), dict) else {}
     facts = [("Machine", model.machine_line(report)), ("Profile", run.get("profile")), ("Device", run.get("device")),
              ("Ran", numbers.moment(run.get("started"))), ("Took", numbers.seconds(run.get("seconds"))),
-             ("Cells", ", ".join(f"{numbers.plain(number(v))} {k}" for k, v in model.by_status(counts))),
-             ("Version", run.get("version") if isinstance(run.get("version"), str) else None)]
+             ("Cells", ", ".join(f"{numbers.plain(number(v))} {k}" for k, v in model.by_status(counts)))]
     skipped = (run.get("reasons") if isinstance(run.get("reasons"), dict) else {}).get("skipped")
     return {"facts": [(name, str(value)) for name, value in facts if value not in (None, "")],
             "banner": report.banner(), "command": str(run.get("command") or ""),
