@@ -183,9 +183,8 @@ int ImageMain(const std::vector<std::string>& args, std::ostream& out, std::ostr
   app.add_option("--tile", a.tile, "side of a tile in pixels")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
-  app.add_option("--mean", a.mean, "0 if not given; as 0.485,0.456,0.406")->delimiter(',');
-  app.add_option("--deviation", a.deviation, "1 if not given; as 0.229,0.224,0.225")
-      ->delimiter(',');
+  app.add_option("--mean", a.mean, "default 0; as 0.485,0.456,0.406")->delimiter(',');
+  app.add_option("--deviation", a.deviation, "default 1; as 0.229,0.224,0.225")->delimiter(',');
   app.add_option("--method", a.method, "estimator")->capture_default_str();
   app.add_option("--permutations", a.permutations, "that the budget of evaluations is worth")
       ->check(CLI::Range(1, 1000000))

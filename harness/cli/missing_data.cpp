@@ -88,10 +88,7 @@ bool OfferMissingData(const Context& context, const std::vector<Plan>& plans, st
     megabytes += missing.megabytes;
   }
   err << fmt::format("not here: {}. To bring {}: build/retable datasets fetch {}\n", list,
-                     all.size() == 1  ? "it"
-                     : megabytes == 0 ? "them"
-                                      : fmt::format("all {} MB", megabytes),
-                     fmt::join(names, " "))
+                     all.size() == 1 ? "it" : "them", fmt::join(names, " "))
       << std::flush;
   return context.offer_data && context.offer_data(names, megabytes);
 }
