@@ -221,9 +221,7 @@ def provenance(report, artifact):
     entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
     if not entries:
         report = artifact.run or report
-        version = report.run.get("version")
-        entries = [{"profile": artifact.text("profile") or report.run.get("profile"), "commit": version if isinstance(version, str) else "",
-                    "started": report.date(), "machine": machine_line(report)}]
+        entries = [{"profile": artifact.text("profile") or report.run.get("profile"), "started": report.date(), "machine": machine_line(report)}]
     made = []
     owner = artifact.run.machine + ": " if artifact.run else ""
     for entry in entries:
