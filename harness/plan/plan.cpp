@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <tuple>
 
+#include "base/atomic_file.hpp"
 #include "base/parallel.hpp"
 #include "base/sha256.hpp"
 #include "harness/config/suggest.hpp"
@@ -226,6 +230,25 @@ std::string LabelOf(const AlgorithmEntry& entry, const CellConfig& cell, bool le
 
 }  // namespace
 
+namespace {
+
+// The files below the root that a command names, as they are now: no build compiles them.
+std::string HashOfCommand(const std::string& command) {
+  const char* root = std::getenv("RETABLE_ROOT");
+  std::istringstream words(command);
+  std::string all;
+  for (std::string word; words >> word;) {
+    const auto file = std::filesystem::path(root == nullptr ? "." : root) / word;
+    std::error_code none;
+    if (std::filesystem::path(word).is_relative() && std::filesystem::is_regular_file(file, none)) {
+      all += Sha256(ReadWhole(file));
+    }
+  }
+  return Sha256(all);
+}
+
+}  // namespace
+
 std::string CellKey(const CellConfig& config, const std::string& device_class) {
   nlohmann::json resolved = ToJson(config);
   resolved.erase("experiment");
@@ -234,6 +257,9 @@ std::string CellKey(const CellConfig& config, const std::string& device_class) {
   if (config.dataset_sha256.empty()) resolved["dataset"] = config.dataset;
   resolved["device_class"] = device_class;
   resolved["sources"] = FamilySourceHash(config.family);
+  if (const auto command = config.parameters.find("command"); command != config.parameters.end()) {
+    resolved["command_files"] = HashOfCommand(std::get<std::string>(command->second));
+  }
   resolved["schema"] = 1;
   return Sha256(resolved.dump());
 }

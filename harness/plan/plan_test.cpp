@@ -1,8 +1,11 @@
 #include "harness/plan/plan.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -62,6 +65,21 @@ TEST(CellKey, DependsOnWhatDecidesTheNumbersAndOnNothingElse) {
   EXPECT_TRUE(changed([](CellConfig& c) { c.algorithm = "ME-naive"; }));
   EXPECT_TRUE(changed([](CellConfig& c) { c.protocol = "quantiles/stream"; }));
   EXPECT_TRUE(changed([](CellConfig& c) { c.device = "cuda"; }));
+}
+
+TEST(CellKey, DependsOnTheFilesThatACommandNames) {
+  const std::string name = "named_" + std::to_string(getpid()) + ".py";
+  CellConfig cell = Example();
+  cell.parameters["command"] = "python3 " + name;
+  const auto key_with = [&](const char* content) {
+    std::ofstream(name) << content;
+    return CellKey(cell, "cpu");
+  };
+  const std::string before = key_with("1");
+  EXPECT_NE(key_with("2"), before);
+  EXPECT_EQ(key_with("1"), before);
+  std::filesystem::remove(name);
+  EXPECT_NE(CellKey(cell, "cpu"), before);
 }
 
 TEST(CellJson, KeepsEveryFieldAndEveryKindOfNumber) {
