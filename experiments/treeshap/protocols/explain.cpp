@@ -94,8 +94,7 @@ class ExplainProtocol final : public harness::Protocol {
         LoadModel(cell.dataset, std::max<std::size_t>(wanted, 1) + BackgroundRows(cell));
     const std::size_t per_row =
         interactions ? InteractionsPerRow(problem.model) : ValuesPerRow(problem.model);
-    // No interactions of more than 2 GB, no values of more than 4: such cells run on fewer rows
-    // too.
+    // At most 2 GB of interactions, 4 of values: cells of more run on fewer rows.
     const std::size_t most =
         std::max<std::size_t>(1, (std::size_t{1} << (interactions ? 28 : 29)) / per_row);
     const RowBlock rows = problem.Rows().slice(0, std::min(wanted, most));
@@ -107,12 +106,12 @@ class ExplainProtocol final : public harness::Protocol {
     }
     const auto explainer = MakeMethod<TreeExplainer>(WithAxes(cell));
     const double prepare = harness::TimeOnce([&] { Prepare(cell, problem, *explainer); });
-    const auto call = [&](const RowBlock& block) {
-      return interactions ? explainer->interactions(block) : explainer->values(block);
-    };
     DescribeModel(problem, outcome);
     auto* external = dynamic_cast<ExternalExplainer*>(explainer.get());
-    outcome.verification = Verify(cell, problem, rows, interactions, call);
+    const auto reference = Reference(cell, problem);
+    const RowBlock head = rows.slice(0, std::min<std::size_t>(rows.rows, interactions ? 2 : 8));
+    Verify(cell, problem, head, *reference,
+           interactions ? explainer->interactions(head) : explainer->values(head), outcome);
     if (!outcome.verification.ok) return outcome;
 
     Results results;
@@ -141,6 +140,12 @@ class ExplainProtocol final : public harness::Protocol {
     };
     harness::TimingResult timing =
         harness::TimeAfterFirstCall(body, seconds, Repeats(cell, external));
+    // Many rows may take another way than a few do: the last ones of the timed call.
+    const std::size_t last = std::min(count, head.rows);
+    const RowBlock tail = some.slice(count - last, last);
+    Verify(cell, problem, tail, *reference, std::span<const double>(results).last(last * per_row),
+           outcome);
+    if (!outcome.verification.ok) return outcome;
     // Another program's time excludes the transfer of data to it and back.
     if (external != nullptr) {
       const auto warm = external_seconds.size() - timing.seconds.size();
@@ -149,11 +154,7 @@ class ExplainProtocol final : public harness::Protocol {
     }
     Report(external != nullptr ? external_seconds : timing.seconds, kernel, scale, prepare, wanted,
            outcome);
-    timing.included = external != nullptr ? external->Included()
-                      : cell.device != "cuda"
-                          ? "rows and values in host memory"
-                          : "rows from host memory, values back in host memory that is there: "
-                            "transfers included; the model is resident";
+    timing.included = Included(cell, external);
     // Another program's core use is not measured; it may use all.
     const double cores = external != nullptr ? AvailableThreads() : timing.cores_used;
     if (external != nullptr) timing.cores_used = 0;
@@ -235,6 +236,14 @@ class ExplainProtocol final : public harness::Protocol {
     return text + fmt::format(", {} threads", asked > 0 ? asked : AvailableThreads());
   }
 
+  // What its time includes.
+  static std::string Included(const harness::CellConfig& cell, ExternalExplainer* external) {
+    if (external != nullptr) return external->Included();
+    if (cell.device != "cuda") return "rows and values in host memory";
+    return "rows from host memory, values back in host memory that is there: transfers included; "
+           "the model is resident";
+  }
+
   // Axes that are parameters of the method: each method takes those it knows.
   static harness::CellConfig WithAxes(harness::CellConfig cell) {
     for (const char* axis : {"threads", "gpus"}) {
@@ -246,31 +255,36 @@ class ExplainProtocol final : public harness::Protocol {
     return cell;
   }
 
-  template <class Call>
-  static harness::Verification Verify(const harness::CellConfig& cell, const ModelProblem& problem,
-                                      const RowBlock& rows, bool interactions, const Call& call) {
-    const auto few = static_cast<std::size_t>(interactions ? 2 : 8);
-    const RowBlock head = rows.slice(0, std::min(rows.rows, few));
-    const bool interventional = BackgroundRows(cell) > 0;
-    const auto reference =
-        interventional
-            ? Registry<TreeExplainer>::Instance().Make("Interventional", Device::kCpu, {})
-            : Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
-                                                       {{"precision", std::string("double")}});
+  static std::unique_ptr<TreeExplainer> Reference(const harness::CellConfig& cell,
+                                                  const ModelProblem& problem) {
+    const auto& methods = Registry<TreeExplainer>::Instance();
+    auto reference =
+        BackgroundRows(cell) > 0
+            ? methods.Make("Interventional", Device::kCpu, {})
+            : methods.Make("Quadrature", Device::kCpu, {{"precision", std::string("double")}});
     Prepare(cell, problem, *reference);
-    const auto got = call(head);
+    return reference;
+  }
+
+  // The largest error of all calls so far.
+  static void Verify(const harness::CellConfig& cell, const ModelProblem& problem,
+                     const RowBlock& rows, TreeExplainer& reference, std::span<const double> got,
+                     harness::Outcome& outcome) {
+    const bool interactions = TextOf(cell.settings, "what") == "interactions";
     const double error =
-        RelativeError(got, interactions ? reference->interactions(head) : reference->values(head));
-    const double worst = std::max(error, AdditivityError(problem.model, head, got));
+        RelativeError(got, interactions ? reference.interactions(rows) : reference.values(rows));
+    const double worst =
+        std::max({outcome.verification.value, error, AdditivityError(problem.model, rows, got)});
     const double tolerance = std::get<double>(cell.settings.at("tolerance"));
-    return {true,
-            worst <= tolerance,
-            "error over the largest value",
-            worst,
-            tolerance,
-            std::string(interventional ? "the CPU's interventional values"
-                                       : "quadrature in double precision") +
-                "; sums against the margin"};
+    outcome.verification = {
+        true,
+        worst <= tolerance,
+        "error over the largest value",
+        worst,
+        tolerance,
+        std::string(BackgroundRows(cell) > 0 ? "the CPU's interventional values"
+                                             : "quadrature in double precision") +
+            "; sums against the margin"};
   }
 
   // A third of the budget; on a device nine times as much: a call has fixed costs there (launches,
