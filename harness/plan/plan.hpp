@@ -69,8 +69,8 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices);
 //! sets are not expanded. @throws ConfigError like MakePlan
 std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices);
 
-//! SHA-256 (64 hexadecimal digits) of the resolved cell, the sources of its family and the files that
-//! its command names.
+//! SHA-256 (64 hexadecimal digits) of the resolved cell, the sources of its family and the files
+//! that its command names.
 std::string CellKey(const CellConfig& config, const std::string& device_class);
 
 //! The hash of a family's sources, taken when the program was built.
