@@ -393,10 +393,11 @@ def picture(root, name, text, check):
 
 
 def whole_files(root, program):
-    """(name, text, its source) of each file that is written as a whole."""
-    if program:
-        fields = subprocess.run([program, "list", "--fields"], capture_output=True, text=True, check=True).stdout
-        yield "docs/configuration.md", CONFIGURATION + fields, "what the program knows"
+    """(name, text, its source) of each file that is written as a whole: without a program none."""
+    if not program:
+        return
+    fields = subprocess.run([program, "list", "--fields"], capture_output=True, text=True, check=True).stdout
+    yield "docs/configuration.md", CONFIGURATION + fields, "what the program knows"
     advise = root / "apps" / "advise"
     if advise.is_dir():
         sys.path.insert(0, str(advise))
@@ -421,7 +422,7 @@ def write_whole(root, program, check):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where something differs")
-    parser.add_argument("--program", help="build/retable, for docs/configuration.md")
+    parser.add_argument("--program", help="build/retable, for docs/configuration.md and the table of `retable advise`")
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     options = parser.parse_args(arguments)
     tables, wrong, figures, changed = Tables(options.root), [], 0, 0
