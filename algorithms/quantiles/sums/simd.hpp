@@ -43,7 +43,7 @@ struct Doubles {
 
   Vector part[kParts];
 
-  RETABLE_ALWAYS_INLINE Doubles(double x = 0) {  // NOLINT: a number is eight equal ones
+  RETABLE_ALWAYS_INLINE Doubles(double x = 0) {  // NOLINT: N times that number
     RETABLE_UNROLL_ALL
     for (int p = 0; p < kParts; ++p) part[p] = Vector{} + x;
   }
@@ -73,20 +73,20 @@ struct Doubles {
 
   RETABLE_ALWAYS_INLINE double operator[](int lane) const { return part[lane / W][lane % W]; }
 
-#define RETABLE_EIGHT_OPERATOR(RESULT, OP)                                              \
+#define RETABLE_LANES_OPERATOR(RESULT, OP)                                              \
   friend RETABLE_ALWAYS_INLINE RESULT operator OP(const Doubles& a, const Doubles& b) { \
     RESULT c;                                                                           \
     RETABLE_UNROLL_ALL                                                                  \
     for (int p = 0; p < kParts; ++p) c.part[p] = a.part[p] OP b.part[p];                \
     return c;                                                                           \
   }
-  RETABLE_EIGHT_OPERATOR(Doubles, +)
-  RETABLE_EIGHT_OPERATOR(Doubles, -)
-  RETABLE_EIGHT_OPERATOR(Doubles, *)
-  RETABLE_EIGHT_OPERATOR(Mask, <)
-  RETABLE_EIGHT_OPERATOR(Mask, >)
-  RETABLE_EIGHT_OPERATOR(Mask, ==)
-#undef RETABLE_EIGHT_OPERATOR
+  RETABLE_LANES_OPERATOR(Doubles, +)
+  RETABLE_LANES_OPERATOR(Doubles, -)
+  RETABLE_LANES_OPERATOR(Doubles, *)
+  RETABLE_LANES_OPERATOR(Mask, <)
+  RETABLE_LANES_OPERATOR(Mask, >)
+  RETABLE_LANES_OPERATOR(Mask, ==)
+#undef RETABLE_LANES_OPERATOR
   RETABLE_ALWAYS_INLINE Doubles operator-() const {
     Doubles c;
     RETABLE_UNROLL_ALL

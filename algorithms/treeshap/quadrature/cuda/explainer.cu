@@ -394,7 +394,7 @@ RETABLE_REGISTER(
     {.name = "Quadrature",
      .device = Device::kCuda,
      .summary = "exact Gauss-Legendre tree SHAP by sibling recurrence, lanes are rows",
-     .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; quadrature_model.hpp",
+     .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; annotated_model.hpp",
      .parameters = {{"device", std::int64_t{0}, "index of the (first) GPU"},
                     {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
                     {"max_points", std::int64_t{8}, "quadrature points of a pass: 4, 6 or 8"},
