@@ -228,10 +228,6 @@ std::string LabelOf(const AlgorithmEntry& entry, const CellConfig& cell, bool le
   }
 }
 
-}  // namespace
-
-namespace {
-
 // The files below the root that a command names, as they are now: no build compiles them.
 std::string HashOfCommand(const std::string& command) {
   const char* root = std::getenv("RETABLE_ROOT");
