@@ -7,7 +7,7 @@
 #include "algorithms/extratrees/published/trainer.hpp"
 #include "base/sha256.hpp"
 #include "datasets/registry/catalog.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "harness/protocol.hpp"
 
@@ -77,7 +77,7 @@ class MemoryProtocol final : public harness::Protocol {
     const std::size_t rows = TrainRows(data.name, static_cast<std::size_t>(data.rows));
     const auto bytes = extratrees::published::CountMemory(
         rows, static_cast<std::uint64_t>(data.columns),
-        static_cast<std::uint64_t>(IntegerOf(cell.settings, "trees")), 2 * rows);
+        static_cast<std::uint64_t>(IntegerIn(cell.settings, "trees", 1, 1 << 30)), 2 * rows);
     const std::string structure = TextOf(cell.axes, "structure");
     double mine = 0;
     for (const auto& [name, size] : bytes) {

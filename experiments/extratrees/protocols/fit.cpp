@@ -9,12 +9,13 @@
 //! backend's trees, node by node. Of another program only its run is timed.
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "algorithms/extratrees/fit_work.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "base/cuda/devices.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
 #include "experiments/common/resident_program.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "harness/protocol.hpp"
@@ -29,6 +30,7 @@ using extratrees::ForestOptions;
 using extratrees::ForestTrainer;
 
 constexpr double kLongFit = 10;  // seconds
+constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 
 class FitProtocol final : public harness::Protocol {
  public:
@@ -66,10 +68,12 @@ class FitProtocol final : public harness::Protocol {
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const Supervised data =
         LoadSupervised(cell.dataset, static_cast<std::uint64_t>(cell.seed),
-                       static_cast<std::size_t>(IntegerOr(cell.settings, "max_train", 0)));
+                       static_cast<std::size_t>(IntegerIn(cell.settings, "max_train", 0, kMost)));
     const auto trainer = MakeMethod<ForestTrainer>(cell);
-    ForestOptions options;
-    options.n_trees = static_cast<int>(IntegerOr(cell.axes, "trees", 10));
+    ForestOptions options{.n_trees = 10};
+    if (cell.axes.contains("trees")) {
+      options.n_trees = static_cast<int>(IntegerIn(cell.axes, "trees", 1, kMost));
+    }
     if (const auto rule = cell.axes.find("rule"); rule != cell.axes.end()) {
       options.constant_rule = extratrees::ParseConstantRule(std::get<std::string>(rule->second));
     }

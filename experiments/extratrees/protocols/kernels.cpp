@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
-#include "experiments/common/adapters.hpp"
+#include "experiments/common/integer_in.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "experiments/extratrees/protocols/shared_run.hpp"
 #include "harness/plan/cell_json.hpp"
@@ -84,9 +84,9 @@ class KernelsProtocol final : public harness::Protocol {
   static nlohmann::json Measure(const harness::CellConfig& cell) {
     const Supervised data =
         LoadSupervised(cell.dataset, static_cast<std::uint64_t>(cell.seed),
-                       static_cast<std::size_t>(IntegerOr(cell.settings, "max_train", 0)));
+                       static_cast<std::size_t>(IntegerIn(cell.settings, "max_train", 0, 1 << 30)));
     extratrees::ForestOptions options;
-    options.n_trees = static_cast<int>(IntegerOr(cell.settings, "trees", 10));
+    options.n_trees = static_cast<int>(IntegerIn(cell.settings, "trees", 1, 1 << 30));
     options.seed = static_cast<std::uint64_t>(cell.seed);
     const auto trainer = MakeMethod<ForestTrainer>(cell);
     harness::Outcome outcome;

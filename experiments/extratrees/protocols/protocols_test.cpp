@@ -79,6 +79,25 @@ TEST(FitProtocol, RulesAreAnAxis) {
   EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
 }
 
+// Cut to fewer bits it was measured as another: 2^32 + 2 trees as two.
+TEST(ForestProtocols, SizesThatTheyDoNotTakeAreRefused) {
+  const auto refuses = [](CellConfig cell, Values CellConfig::*where, const char* name,
+                          std::int64_t value) {
+    (cell.*where)[name] = value;
+    EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument) << name;
+  };
+  for (const std::int64_t trees : {std::int64_t{0}, (std::int64_t{1} << 32) + 2}) {
+    refuses(Cell("extratrees/fit", "frontier", "iris"), &CellConfig::axes, "trees", trees);
+    for (const char* protocol : {"extratrees/kernels", "extratrees/memory"}) {
+      CellConfig cell = Cell(protocol, "report", "iris");
+      cell.axes = {{"kernel", std::string("kernel_update_trees")},
+                   {"structure", std::string("trees")}};
+      refuses(cell, &CellConfig::settings, "trees", trees);
+    }
+  }
+  refuses(Cell("extratrees/fit", "frontier", "iris"), &CellConfig::settings, "max_train", -5);
+}
+
 TEST(FitProtocol, RefusesARegressionTarget) {
   const CellConfig cell = Cell("extratrees/fit", "frontier", "diabetes");
   EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
