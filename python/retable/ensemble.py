@@ -21,19 +21,17 @@ __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 _MOST = 2**31 - 1  # no forest has so many rows or nodes: above it, limits are alike
 
 
-def _share(value, rows, name):
-    """A number of rows, given as one or as a fraction of all."""
-    if isinstance(value, numbers.Integral):
-        return max(-_MOST, min(int(value), _MOST))
-    if isinstance(value, numbers.Real) and 0 < value < 1:
-        return int(numpy.ceil(value * rows))
-    raise ValueError(f"{name} is {value!r}: give a whole number or a fraction between 0 and 1")
-
-
-def _whole(value, name, least):
+def _whole(value, name, least, more=""):
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}: give a whole number from {least} on")
+        raise ValueError(f"{name} is {value!r}: give a whole number from {least} on{more}")
     return min(int(value), _MOST)
+
+
+def _share(value, rows, name, least):
+    """A number of rows, given as one or as a fraction of all."""
+    if isinstance(value, numbers.Real) and 0 < value < 1:
+        return max(least, int(numpy.ceil(value * rows)))
+    return _whole(value, name, least, ", or a fraction between 0 and 1")
 
 
 class _ExtraTrees(BaseEstimator):
@@ -82,8 +80,8 @@ class _ExtraTrees(BaseEstimator):
             raise ValueError(f"bootstrap is {self.bootstrap!r}: give True or False")
         leaves = 0 if self.max_leaf_nodes is None else _whole(self.max_leaf_nodes, "max_leaf_nodes", 2)
         return {"trees": _whole(self.n_estimators, "n_estimators", 1), "max_depth": depth,
-                "min_samples_split": max(2, _share(self.min_samples_split, rows, "min_samples_split")),
-                "min_samples_leaf": _share(self.min_samples_leaf, rows, "min_samples_leaf"),
+                "min_samples_split": _share(self.min_samples_split, rows, "min_samples_split", 2),
+                "min_samples_leaf": _share(self.min_samples_leaf, rows, "min_samples_leaf", 1),
                 "max_features": self._candidates(features), "max_leaf_nodes": leaves,
                 "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
                 "min_impurity_decrease": float(self.min_impurity_decrease),
@@ -122,6 +120,10 @@ class _ExtraTrees(BaseEstimator):
         vars(self).pop("forest_", None)
         X, y = _device.to_host(X, "X"), _device.to_host(y, "y")
         return validate_data(self, X, y, dtype=numpy.float32, order="C", ensure_all_finite="allow-nan", **checks)
+
+    def _weights(self, sample_weight, x):
+        return _check_sample_weight(_device.to_host(sample_weight, "sample_weight"), x, dtype=numpy.float64,
+                                    ensure_non_negative=True)
 
     def apply(self, X):
         """The number of each row's leaf in each tree: (rows, n_estimators), int64."""
@@ -205,8 +207,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
     Notes
     -----
-    Rows of float32; NaN is a missing value, whose side each split has learned. Training rows in GPU memory are copied
-    to the host, where they are encoded, also for a GPU. O(rows log rows) a level of a tree.
+    Rows of float32; NaN is a missing value, whose side is drawn with each cut. Training rows in GPU memory are copied
+    to the host, where they are encoded, also for a GPU. O(rows max_features) a level of a tree.
     Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006; on GPUs after Phang,
     Tanna (algorithms/extratrees/README.md).
     """
@@ -228,10 +230,7 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         check_classification_targets(y)
         self.classes_, codes = numpy.unique(y, return_inverse=True)
         self.n_classes_ = len(self.classes_)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, x, dtype=numpy.float64,
-                                           ensure_non_negative=True)
+        weights = None if sample_weight is None else self._weights(sample_weight, x)
         if self.class_weight is not None:
             by_class = compute_sample_weight(self.class_weight, y)
             if not (numpy.isfinite(by_class) & (by_class >= 0)).all():
@@ -268,11 +267,8 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
     def fit(self, X, y, sample_weight=None):
         """Grows the forest on rows X and targets y. Returns the regressor."""
         x, y = self._training_data(X, y, y_numeric=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, x, dtype=numpy.float64,
-                                                 ensure_non_negative=True)
-        targets = numpy.ascontiguousarray(y, numpy.float64)
-        return self._fit(_retable.Forest.fit_targets, x, targets, sample_weight)
+        weights = None if sample_weight is None else self._weights(sample_weight, x)
+        return self._fit(_retable.Forest.fit_targets, x, numpy.ascontiguousarray(y, numpy.float64), weights)
 
     def predict(self, X):
         """The mean of the trees' leaves; for rows in GPU memory (float32, row-major) a `DeviceArray`, predicted there

@@ -76,7 +76,8 @@ def test_without_cuda_the_remedy_is_named(x, trained):
 def test_without_cuda_forests_name_the_remedy():
     model, _ = forest()
     for call in (model.predict, model.predict_proba, model.apply, lambda x: model.fit(x, [0, 1]),
-                 lambda x: model.fit(numpy.zeros((2, 6)), x)):
+                 lambda x: model.fit(numpy.zeros((2, 6)), x),
+                 lambda x: model.fit(numpy.zeros((2, 6)), [0, 1], x)):
         with pytest.raises(TypeError, match="GPU memory"):
             call(NoMemory())
 

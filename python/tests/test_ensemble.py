@@ -173,7 +173,7 @@ def test_wrong_parameters(cancer):
     for wrong in ({"n_estimators": 0}, {"n_estimators": 1.5}, {"max_depth": 0}, {"max_features": 0},
                   {"max_features": 31}, {"max_features": "all"}, {"max_leaf_nodes": 1}, {"min_samples_leaf": 0},
                   {"min_samples_leaf": -2**40},
-                  {"min_samples_split": 1.5}, {"min_impurity_decrease": -1.0}, {"device": "tpu"},
+                  {"min_samples_split": 1.5}, {"min_samples_split": 1}, {"min_samples_split": -5}, {"min_impurity_decrease": -1.0}, {"device": "tpu"},
                   {"n_jobs": 0}, {"bootstrap": "no"}):
         with pytest.raises(ValueError):
             ExtraTreesClassifier(**wrong).fit(x, y)
