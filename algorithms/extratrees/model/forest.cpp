@@ -61,7 +61,7 @@ std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool reg
 namespace {
 
 void CheckOptions(const ForestOptions& options) {
-  if (options.n_trees < 1) throw std::invalid_argument("n_trees must be at least 1");
+  if (options.n_trees < 1) throw std::invalid_argument("a forest needs at least 1 tree");
   if (options.max_depth < 0) throw std::invalid_argument("max_depth must be 0 (no limit) or more");
   if (options.min_samples_split < 2) {
     throw std::invalid_argument("min_samples_split must be at least 2");

@@ -6,7 +6,7 @@
 //! Per tree, in preorder: feature, threshold, left, right (-1 in leaves, as scikit-learn's
 //! children), default_left (missing values), cover (weight), samples, impurity, value (class
 //! fractions of leaves, a target for regression; zeros in branches). "split": "<=" and "scale":
-//! 1 / trees make the sum over trees the soft vote. Doubles are written with 17 digits: nothing is
+//! 1 / trees make the sum over trees the soft vote. Doubles read back as they were: nothing is
 //! lost. "class_names" and, an entry a feature, "feature_names", "feature_kinds" and
 //! "feature_levels" say what the numbers stand for; files of older programs have classes alone.
 
