@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <ostream>
 #include <sstream>
@@ -173,7 +174,6 @@ int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
   const Table table = ReadTable(
       a.data, {.target = a.target, .last_target = true, .labels = a.labels, .weights = a.weights});
   if (table.rows == 0) throw std::invalid_argument(a.data + " has no rows");
-  if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
   if (!table.rounded.empty()) {
     err << "note: " << Quoted(table.rounded)
         << ": numbers beyond 2^24 are rounded to 24 bits, as scikit-learn rounds them\n";
@@ -286,6 +286,11 @@ Forest ReadForest(const std::string& path, ForestNames& names) {
 
 int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
   KeepInputs(a.out, {a.model, a.data, a.labels});
+  const TableFormat format = FormatOf(a.out);
+  if (format != TableFormat::kNpy && format != TableFormat::kCsv &&
+      std::filesystem::path(a.out).has_extension()) {
+    throw OutputRefused(a.out + " is neither .csv nor .npy");
+  }
   ForestNames names;
   const Forest forest = ReadForest(a.model, names);
   const Table table = ReadTable(a.data, {a.target, IsCatalogued(a.data), a.labels, a.weights,
@@ -300,7 +305,7 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
   }
   std::vector<double> fractions(table.rows * forest.classes);
   forest.PredictProba(table.values.data(), table.rows, fractions.data());
-  const auto write = FormatOf(a.out) == TableFormat::kNpy ? ArrayAnswers : CsvAnswers;
+  const auto write = format == TableFormat::kNpy ? ArrayAnswers : CsvAnswers;
   const std::string text = write(forest, fractions, names.classes, a.proba);
   if (a.out.empty()) {
     out << text;
@@ -340,7 +345,8 @@ void Declare(CLI::App& app, Arguments& a) {
   fit->add_option("--min-impurity-decrease", a.options.min_impurity_decrease,
                   "a cut that gains less makes a leaf");
   fit->add_flag("--bootstrap", a.options.bootstrap, "each tree on rows drawn with replacement");
-  fit->add_option("--rule", a.rule, "constant features: scikit-learn, geurts or report");
+  fit->add_option("--rule", a.rule, "constant features")
+      ->check(CLI::IsMember({"scikit-learn", "geurts", "report"}));
   fit->add_option("--seed", a.options.seed, "seed");
   fit->add_option("--device", a.device, "auto, cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
@@ -356,7 +362,7 @@ void Declare(CLI::App& app, Arguments& a) {
   predict->add_option("--labels", a.labels, kLabelsHelp)->excludes(target);
   predict->add_option("--weights", a.weights, "a column to leave out");
   predict->add_flag("--proba", a.proba, "class fractions, one column a class");
-  predict->add_option("--out", a.out, "a .npy file, or CSV; default: CSV to standard output");
+  predict->add_option("--out", a.out, "a .csv or .npy file; default: CSV to standard output");
 }
 
 }  // namespace

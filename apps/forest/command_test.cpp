@@ -155,7 +155,7 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
   EXPECT_EQ(Run({"fit", Path("bad.csv"), "--out", Path("x.json"), "--device", "cpu"}), 2);
   EXPECT_NE(err_.str().find("bad.csv:3"), std::string::npos) << err_.str();
   EXPECT_EQ(Run({"fit", Path("bad.csv"), "--target", "b", "--out", Path("x.json")}), 2);
-  EXPECT_EQ(Run({"fit", "iris", "--rule", "mine", "--out", Path("x.json")}), 2);
+  EXPECT_EQ(Run({"fit", Path("nowhere.csv"), "--rule", "mine", "--out", Path("x.json")}), 1);
   const auto says = [&](const std::vector<std::string>& words, const std::string& what) {
     EXPECT_NE(Run(words), 0);
     EXPECT_NE(err_.str().find(what), std::string::npos) << err_.str();
@@ -173,6 +173,8 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
   Write("two.csv", "a,b,y\n1,2,0\n2,1,1\n");
   says({"fit", Path("two.csv"), "--target", "y", "--weights", "y", "--out", x},
        "two.csv: column \"y\" is named as the weights and as the target: name another");
+  says({"fit", Path("two.csv"), "--weights", "y", "--out", x},
+       "two.csv: the last column, \"y\", is the weights: name the target by --target");
   ASSERT_EQ(Fit("two.csv", {}), 0) << err_.str();
   for (const std::string option : {"--target", "--weights"}) {
     says({"predict", Path(model_), Path("two.csv"), option, "a"}, "as a feature of the model");
@@ -369,7 +371,7 @@ TEST_F(ForestCommand, NamesWhatIsWrongWithArrays) {
   says(Fit("x.npy", {"--labels", Path("hole.npy")}), "hole.npy: row 2: the target is missing");
   says(Fit("x.npy", {"--labels", Path("two.npy")}), "two.npy has 2 x 1 labels, ");
   says(Fit("x.npy", {"--labels", Path("wide.npy")}), "wide.npy has 3 x 2 labels, ");
-  says(Fit("x.npy", {"--labels", Path("long.npy")}), "is beyond 2^53");
+  says(Fit("x.npy", {"--labels", Path("long.npy")}), "beyond 2^53: save y.astype(float), or");
   says(Fit("x.npy", {"--labels", Path("y.csv")}), "is no .npy file");
   says(Fit("x.npy", {"--target", "1"}), "x.npy has no column \"1\", the target");
   says(Fit("inf.npy", {"--labels", Path("x.npy")}), "inf.npy: row 2: column \"0\" is infinite");
@@ -379,6 +381,9 @@ TEST_F(ForestCommand, NamesWhatIsWrongWithArrays) {
   says(Predict("x.npy", {}), "x.npy has 1 features, the forest 2");
   says(Predict("wide.npy", {"--out", Path("p.npy")}), "the class \"no\" is a word");
   EXPECT_FALSE(std::filesystem::exists(Path("p.npy")));
+  EXPECT_EQ(Predict("t.csv", {"--out", Path("p.parquet")}), 1);
+  EXPECT_NE(err_.str().find("p.parquet is neither .csv nor .npy"), std::string::npos) << err_.str();
+  EXPECT_FALSE(std::filesystem::exists(Path("p.parquet")));
 }
 
 // --- One dialect --------------------------------------------------------------------------------

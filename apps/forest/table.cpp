@@ -57,9 +57,13 @@ Columns Choose(const std::vector<std::string>& names, const TableRequest& reques
   }
   if (!request.target.empty()) {
     columns.target = take(request.target, "the target");
-  } else if (request.last_target && request.labels.empty() && !names.empty() &&
-             roles.back() == nullptr) {
-    columns.target = names.size() - 1;
+  } else if (request.last_target && request.labels.empty()) {
+    if (roles.back() == nullptr) {
+      columns.target = names.size() - 1;
+    } else if (request.features.empty()) {
+      throw std::invalid_argument(table.data + ": the last column, \"" + names.back() + "\", is " +
+                                  roles.back() + ": name the target by --target");
+    }
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (columns.target == i || roles[i] != nullptr) continue;
@@ -271,7 +275,8 @@ void FromFrame(const datasets::Frame& frame, const TableRequest& request, Table&
 std::string LabelName(const NpyMatrix& labels, double value) {
   if (labels.wide_integers() && std::abs(value) >= 0x1p53) {
     throw std::invalid_argument(labels.file() + ": " + FormatNumber(value) +
-                                " is beyond 2^53: save numpy.unique(y, return_inverse=True)[1]");
+                                " is beyond 2^53: save y.astype(float), or of classes "
+                                "numpy.unique(y, return_inverse=True)[1]");
   }
   return FormatNumber(value);
 }
