@@ -213,10 +213,6 @@ std::size_t Largest(const std::vector<double>& fractions, std::size_t begin, std
       std::max_element(first, first + static_cast<std::ptrdiff_t>(classes)) - first);
 }
 
-struct Score {
-  std::size_t right = 0, known = 0;
-};
-
 //! One line a row: the class; with --proba each class's fraction; the mean target of a regression.
 std::string CsvAnswers(const Forest& forest, const std::vector<double>& fractions,
                        const std::vector<std::string>& names, bool proba) {
@@ -262,17 +258,21 @@ std::string ArrayAnswers(const Forest& forest, const std::vector<double>& fracti
   return NpyText(std::vector<std::int64_t>(answers.begin(), answers.end()), {rows});
 }
 
-//! Rows of known class, and how many of them are answered so.
-Score Compare(const Forest& forest, const std::vector<double>& fractions,
-              const std::vector<std::string>& names, const Table& table) {
-  Score score;
+//! How many of the rows of known class are answered so, in words; none of a regression.
+std::string AccuracyText(const Forest& forest, const std::vector<double>& fractions,
+                         const std::vector<std::string>& names, const Table& table) {
+  std::size_t right = 0, known = 0;
   for (std::size_t i = 0; i < table.target.size() && !forest.regression; ++i) {
     if (table.target[i].empty()) continue;
     const std::size_t c = Largest(fractions, i * forest.classes, forest.classes);
-    ++score.known;
-    score.right += SameClass(table.target[i], ClassName(names, c)) ? 1 : 0;
+    ++known;
+    right += SameClass(table.target[i], ClassName(names, c)) ? 1 : 0;
   }
-  return score;
+  if (known == 0) return "";
+  std::ostringstream text;
+  text << "; accuracy " << static_cast<double>(right) / static_cast<double>(known);
+  if (known < table.rows) text << " of " << known << " rows with a target";
+  return text.str();
 }
 
 Forest ReadForest(const std::string& path, ForestNames& names) {
@@ -312,13 +312,8 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
     return 0;
   }
   WriteAtomically(a.out, text);
-  const Score score = Compare(forest, fractions, names.classes, table);
-  out << table.rows << " predictions written to " << a.out;
-  if (score.known > 0) {
-    out << "; accuracy " << static_cast<double>(score.right) / static_cast<double>(score.known);
-    if (score.known < table.rows) out << " of " << score.known << " rows with a target";
-  }
-  out << "\n";
+  out << table.rows << " predictions written to " << a.out
+      << AccuracyText(forest, fractions, names.classes, table) << "\n";
   return 0;
 }
 
@@ -328,6 +323,7 @@ constexpr const char* kLabelsHelp = "a .npy file with the target of each row, in
 void Declare(CLI::App& app, Arguments& a) {
   app.require_subcommand(1);
   CLI::App* fit = app.add_subcommand("fit", "Train a forest and write it to a file");
+  fit->option_defaults()->always_capture_default();
   fit->add_option("data", a.data, kDataHelp)->required();
   fit->add_option("--out", a.out, "the forest's file")->required();
   auto* target = fit->add_option("--target", a.target,
@@ -345,10 +341,10 @@ void Declare(CLI::App& app, Arguments& a) {
   fit->add_option("--min-impurity-decrease", a.options.min_impurity_decrease,
                   "a cut that gains less makes a leaf");
   fit->add_flag("--bootstrap", a.options.bootstrap, "each tree on rows drawn with replacement");
-  fit->add_option("--rule", a.rule, "constant features")
+  fit->add_option("--rule", a.rule, "how a node counts features that are constant in it")
       ->check(CLI::IsMember({"scikit-learn", "geurts", "report"}));
   fit->add_option("--seed", a.options.seed, "seed");
-  fit->add_option("--device", a.device, "auto, cpu or cuda")
+  fit->add_option("--device", a.device, "where trees grow; auto: on a GPU where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   fit->add_option("--devices", a.devices, "GPUs that share the trees; 0: all");
   fit->add_option("--format", a.format,

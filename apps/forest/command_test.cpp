@@ -149,6 +149,8 @@ TEST_F(ForestCommand, WritesFractions) {
 TEST_F(ForestCommand, NamesWhatIsWrong) {
   EXPECT_EQ(Run({}), 1);
   EXPECT_EQ(Run({"fit", "iris"}), 1);
+  EXPECT_EQ(Run({"fit", "--help"}), 0);
+  EXPECT_NE(out_.str().find("100"), std::string::npos) << "the default of --trees";
   EXPECT_EQ(Run({"fit", Path("nowhere.csv"), "--out", Path("x.json")}), 2);
   EXPECT_NE(err_.str().find("nowhere.csv"), std::string::npos);
   Write("bad.csv", "a,kind\n1,x\nword,y\n");

@@ -29,21 +29,16 @@ struct Columns {
   std::optional<std::size_t> target, weights;
 };
 
-std::size_t Find(const std::vector<std::string>& names, const std::string& name,
-                 const std::string& data, const std::string& what) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
-    throw std::invalid_argument(data + " has no column \"" + name + "\", " + what +
-                                harness::DidYouMean(name, names));
-  }
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 Columns Choose(const std::vector<std::string>& names, const TableRequest& request, Table& table) {
   Columns columns;
   std::vector<const char*> roles(names.size(), nullptr);
   const auto take = [&](const std::string& name, const char* role) {
-    const std::size_t at = Find(names, name, table.data, role);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      throw std::invalid_argument(table.data + " has no column \"" + name + "\", " + role +
+                                  harness::DidYouMean(name, names));
+    }
+    const auto at = static_cast<std::size_t>(found - names.begin());
     if (roles[at] != nullptr) {
       throw std::invalid_argument(table.data + ": column \"" + name + "\" is named as " +
                                   roles[at] + " and as " + role + ": name another");
