@@ -85,7 +85,7 @@ class _Bytes:
         self.at += -self.at % 8
 
 
-def _from_bytes(data):
+def from_bytes(data):
     """What the JSON file of the same forest holds."""
     source = _Bytes(data)
     source.at = 8
@@ -131,7 +131,7 @@ def load(path):
     with open(path, "rb") as file:
         content = file.read()
     if content.startswith(b"RTFOREST"):
-        return model_of(_from_bytes(content))
+        return model_of(from_bytes(content))
     data = json.loads(content)
     if data.get("format") != "retable-forest":
         raise ValueError(f"{path} is no retable-forest file")

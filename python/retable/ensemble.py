@@ -1,6 +1,5 @@
 """Extremely randomized trees in scikit-learn's form, grown on a processor or a GPU."""
 
-import json
 import numbers
 
 import numpy
@@ -159,7 +158,7 @@ class _ExtraTrees(BaseEstimator):
         from . import to_scikit_learn
 
         check_is_fitted(self)
-        content = json.loads(self.forest_.to_json())
+        content = to_scikit_learn.from_bytes(self.forest_.to_bytes())
         content["feature_names"] = self._names()
         content["class_names"] = list(getattr(self, "classes_", []))
         return to_scikit_learn.model_of(content)
@@ -261,7 +260,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
     """Extremely randomized trees for one real target (squared error), with scikit-learn's parameters.
 
-    Parameters, attributes and notes are those of `ExtraTreesClassifier`; max_features is 1.0, all features.
+    Parameters, attributes and notes are those of `ExtraTreesClassifier`, without classes and their weights;
+    max_features is 1.0, all features.
     """
 
     def fit(self, X, y, sample_weight=None):

@@ -103,7 +103,6 @@ void BindExtratrees(nb::module_& m) {
       .def("to_bytes", [](const Forest& f) { return ToBytes(f.to_bytes()); })
       .def_static("from_bytes",
                   [](const nb::bytes& bytes) { return Forest::from_bytes(Bytes(bytes)); })
-      .def("to_json", &Forest::to_json)
       .def("to_xgboost", &Forest::to_xgboost);
 }
 
