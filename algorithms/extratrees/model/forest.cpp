@@ -28,25 +28,6 @@ std::vector<float> Transposed(const FeatureMatrix& data) {
   return columns;
 }
 
-ClassLabels EncodeLabels(std::span<const double> targets) {
-  ClassLabels labels;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!std::isfinite(targets[i])) {
-      throw std::invalid_argument("target of row " + std::to_string(i) +
-                                  " is not finite: drop the row or give it a class");
-    }
-  }
-  labels.values.assign(targets.begin(), targets.end());
-  std::sort(labels.values.begin(), labels.values.end());
-  labels.values.erase(std::unique(labels.values.begin(), labels.values.end()), labels.values.end());
-  labels.codes.reserve(targets.size());
-  for (const double target : targets) {
-    const auto at = std::lower_bound(labels.values.begin(), labels.values.end(), target);
-    labels.codes.push_back(static_cast<std::uint32_t>(at - labels.values.begin()));
-  }
-  return labels;
-}
-
 std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool regression) {
   if (max_features < 0 || static_cast<std::size_t>(max_features) > columns) {
     throw std::invalid_argument("max_features is " + std::to_string(max_features) +
@@ -154,20 +135,6 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
   }
   forest.value_bits = ValueBits(largest, options.n_trees);
   return forest;
-}
-
-void RequirePlainClasses(const Targets& targets, const std::string& method) {
-  if (!targets.regression() && targets.weights.empty()) return;
-  throw std::invalid_argument(method + " grows on classes of equal weight: use \"frontier\"");
-}
-
-void RequireFinite(const FeatureMatrix& data, const std::string& method) {
-  for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
-    if (std::isfinite(data.values[i])) continue;
-    throw std::invalid_argument("value at row " + std::to_string(i / data.columns) + ", column " +
-                                std::to_string(i % data.columns) +
-                                " is missing or infinite: " + method + " takes neither; impute it");
-  }
 }
 
 void SendMissingToLarger(Tree& tree) {

@@ -78,14 +78,6 @@ struct Targets {
   std::size_t size() const { return regression() ? values.size() : labels.size(); }
 };
 
-//! Labels as 0 .. classes-1 and what each stood for.
-struct ClassLabels {
-  std::vector<std::uint32_t> codes;
-  std::vector<double> values;  //!< ascending
-};
-//! @throws std::invalid_argument for a NaN or infinite target, naming its row.
-ClassLabels EncodeLabels(std::span<const double> targets);
-
 //! K for F features. @throws std::invalid_argument for K outside 0 .. F.
 std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool regression = false);
 
@@ -99,10 +91,6 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
 //! and what to do.
 std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
                             const ForestOptions& options);
-//! @throws std::invalid_argument naming `method` unless targets are classes that all weigh 1.
-void RequirePlainClasses(const Targets& targets, const std::string& method);
-//! @throws std::invalid_argument naming `method` for a missing or infinite value.
-void RequireFinite(const FeatureMatrix& data, const std::string& method);
 
 //! One node. A leaf has feature == -1.
 struct TreeNode {

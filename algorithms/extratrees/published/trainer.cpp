@@ -17,8 +17,17 @@ Sampling ParseSampling(const std::string& name) {
 std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
                              const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
-  RequirePlainClasses(targets, "the published method");
-  RequireFinite(data, "the published method");
+  if (targets.regression() || !targets.weights.empty()) {
+    throw std::invalid_argument(
+        "the published method grows on classes of equal weight: use \"frontier\"");
+  }
+  for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
+    if (std::isfinite(data.values[i])) continue;
+    throw std::invalid_argument("value at row " + std::to_string(i / data.columns) + ", column " +
+                                std::to_string(i % data.columns) +
+                                " is missing or infinite: the published method takes neither; "
+                                "impute it");
+  }
   if (options.n_trees > 1024) {
     throw std::invalid_argument(
         "the published method grows at most 1024 trees, one a thread of a block");

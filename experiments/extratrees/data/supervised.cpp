@@ -1,5 +1,7 @@
 #include "experiments/extratrees/data/supervised.hpp"
 
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 
@@ -48,9 +50,15 @@ Supervised LoadSupervised(const std::string& name, std::uint64_t seed, std::size
   data.name = frame.name;
   data.columns = frame.columns.size();
   const auto rows = static_cast<std::size_t>(frame.rows);
-  const std::vector<double> targets(frame.target->values.begin(), frame.target->values.end());
-  const extratrees::ClassLabels labels = extratrees::EncodeLabels(targets);
-  data.classes = static_cast<std::uint32_t>(labels.values.size());
+  const auto& classes = frame.target->values;
+  std::map<float, std::uint32_t> codes;  // of those that occur
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (std::isnan(classes[i])) {
+      throw std::invalid_argument(name + ": row " + std::to_string(i + 1) + " has no class");
+    }
+    codes.emplace(classes[i], 0);
+  }
+  for (auto& [value, code] : codes) code = data.classes++;
   const std::vector<float> values = frame.RowMajor();
   std::vector<std::size_t> order(rows);
   std::iota(order.begin(), order.end(), 0);
@@ -61,7 +69,7 @@ Supervised LoadSupervised(const std::string& name, std::uint64_t seed, std::size
   for (const std::size_t i : order) {
     const float* row = values.data() + i * data.columns;
     data.values.insert(data.values.end(), row, row + data.columns);
-    data.labels.push_back(labels.codes[i]);
+    data.labels.push_back(codes.at(classes[i]));
   }
   KeepTraining(data, max_train);
   return data;

@@ -367,14 +367,6 @@ TEST(Frontier, BadInputIsNamed) {
   EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, wild, {}), std::invalid_argument);
 }
 
-TEST(EncodeLabels, SortsAndRefusesNan) {
-  const std::vector<double> targets = {7, -1, 7, 3};
-  const ClassLabels labels = EncodeLabels(targets);
-  EXPECT_EQ(labels.codes, (std::vector<std::uint32_t>{2, 0, 2, 1}));
-  const std::vector<double> bad = {1, NAN};
-  EXPECT_THROW(EncodeLabels(bad), std::invalid_argument);
-}
-
 TEST(Encode, KeepsEveryValue) {
   const Data data = MakeData(2000, 3, 4, 200, 12);
   const EncodedMatrix m = Encode(data.matrix(), data.labels, 4);
