@@ -382,33 +382,22 @@ class Grower {
     return std::isnan(x) ? split.missing_left : static_cast<double>(x) <= split.threshold;
   }
 
-  //! Swaps samples and values to the left first; the order within a side is scikit-learn's.
-  std::size_t PartitionValues(const Record& node, const Split& split) {
+  //! Swaps samples, and where they are read the values that Scan copied, to the left first; the
+  //! order within a side is scikit-learn's.
+  template <bool kCopied>
+  std::size_t Partition(const Record& node, const Split& split) {
     std::size_t begin = node.start;
     std::size_t end = node.end;
     while (begin < end) {
-      if (GoesLeft(values_[begin], split)) {
+      if (GoesLeft(kCopied ? values_[begin] : data_.At(samples_[begin], split.feature), split)) {
         ++begin;
-      } else {
-        --end;
-        std::swap(values_[begin], values_[end]);
-        std::swap(samples_[begin], samples_[end]);
+        continue;
       }
+      --end;
+      if (kCopied) std::swap(values_[begin], values_[end]);
+      std::swap(samples_[begin], samples_[end]);
     }
     return end;
-  }
-
-  void PartitionFinal(const Record& node, const Split& split) {
-    std::size_t begin = node.start;
-    std::size_t end = node.end;
-    while (begin < end) {
-      if (GoesLeft(data_.At(samples_[begin], split.feature), split)) {
-        ++begin;
-      } else {
-        --end;
-        std::swap(samples_[begin], samples_[end]);
-      }
-    }
   }
 
   //! Draws features by a Fisher-Yates walk over `features_`, whose parts are: drawn constants,
@@ -450,7 +439,7 @@ class Grower {
       split.threshold = random_.Uniform(static_cast<double>(low), static_cast<double>(high));
       split.missing_left = n_missing > 0 && random_.Below(0, 2) == 1;
       if (split.threshold == static_cast<double>(high)) split.threshold = static_cast<double>(low);
-      split.position = PartitionValues(node, split);
+      split.position = Partition<true>(node, split);
       const std::size_t n_left = split.position - node.start;
       const std::size_t n_right = node.end - split.position;
       const auto min_leaf = static_cast<std::size_t>(options_.min_samples_leaf);
@@ -465,7 +454,7 @@ class Grower {
       }
     }
     if (best.position < node.end) {
-      if (last_feature != best.feature) PartitionFinal(node, best);
+      if (last_feature != best.feature) Partition<false>(node, best);
       Judge(node, best);
     }
     // The order of the known constants must be the same for siblings and children.
