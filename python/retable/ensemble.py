@@ -192,7 +192,7 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         The share of all weight that a leaf has at least, up to 0.5.
     min_impurity_decrease : float
     bootstrap : bool
-        Each tree on rows drawn with replacement.
+        Each tree on rows drawn with replacement, by weight where rows have weights.
     class_weight : {"balanced"}, dict or None
     n_jobs : int or None
         Processor threads; None and -1: all.
