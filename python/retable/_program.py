@@ -96,6 +96,9 @@ class Results:
     environment : a dictionary: machine, program, date
     artifacts : the names of the tables here
     results[name] : the table in the paper's layout;  results.tidy(name): a line a measurement
+
+    A recording (results/recorded/NAME) keeps the latter in its archive: `retable record --tables` unpacks all of
+    them, and prints the folder.
     """
 
     def __init__(self, folder):
@@ -104,7 +107,7 @@ class Results:
             raise FileNotFoundError(f"no folder {self.folder}: retable.run(...) makes one")
         self.artifacts = sorted(
             f"{path.parent.name}/{path.stem}" for path in self.folder.glob("*/*.csv")
-            if not path.stem.endswith(".tidy") and path.with_suffix(".tidy.csv").exists())
+            if "." not in path.stem)
         if not self.artifacts and not (self.folder / "verdicts.csv").exists():
             raise FileNotFoundError(f"{self.folder} holds no results")
 
@@ -113,7 +116,9 @@ class Results:
 
         path = self.folder / name
         if not path.exists():
-            raise KeyError(f"{name} is not in {self.folder}; there are {', '.join(self.artifacts)}")
+            packed = name.endswith(".tidy.csv") and (self.folder / "cells.tar.zst").exists()
+            raise KeyError(f"{name} is in the archive of {self.folder}: `retable record --tables` unpacks it" if packed
+                           else f"{name} is not in {self.folder}; there are {', '.join(self.artifacts)}")
         return pandas.read_csv(path)
 
     @property

@@ -11,7 +11,7 @@ import pytest
 import retable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = ROOT / "results" / "recorded" / "cpu2-timed"
+RECORDED = ROOT / "results" / "recorded" / "cpu2-quick"
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="no recorded results beside the tests")
@@ -24,9 +24,21 @@ def test_recorded_results():
     assert "verdict" in found.claims.columns
     assert found.environment
     name = found.artifacts[0]
-    assert len(found[name]) > 0 and {"metric", "median"} <= set(found.tidy(name).columns)
+    assert len(found[name]) > 0
     with pytest.raises(KeyError, match="there are"):
         found["nothing/at all"]
+    with pytest.raises(KeyError, match="record --tables"):
+        found.tidy(name)
+
+
+def test_results_of_a_run(tmp_path):
+    pytest.importorskip("pandas")
+    (tmp_path / "shuffle").mkdir()
+    for end, text in ((".csv", "Method,time\nA,2\n"), (".tidy.csv", "metric,median\ntime,2\n"), (".paper.csv", "a\n")):
+        (tmp_path / "shuffle" / ("table1" + end)).write_text(text)
+    found = retable.results(tmp_path)
+    assert found.artifacts == ["shuffle/table1"]
+    assert len(found["shuffle/table1"]) == 1 and {"metric", "median"} <= set(found.tidy("shuffle/table1").columns)
 
 
 def test_folders_without_results(tmp_path):
