@@ -11,7 +11,7 @@
 #include "algorithms/shuffle/quality/statistics.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
 
