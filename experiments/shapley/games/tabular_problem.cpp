@@ -277,6 +277,10 @@ datasets::Frame LoadTabular(const std::string& dataset) {
   if (dataset == "adult") frame = datasets::OneHot(frame);
   if (dataset == "cal_housing") frame = datasets::CaliforniaHousing(frame);
   if (!frame.target) throw std::invalid_argument("\"" + dataset + "\" has no target column");
+  if (frame.target->kind != datasets::ColumnKind::kNumeric && !TwoClasses(frame.target->values)) {
+    throw std::invalid_argument("the target of \"" + dataset +
+                                "\" is neither a number nor one of two classes");
+  }
   return frame;
 }
 
