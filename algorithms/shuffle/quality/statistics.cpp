@@ -12,32 +12,6 @@
 namespace retable::shuffle {
 namespace {
 
-// Sorts [first, last) and returns its inversions.
-std::uint64_t MergeCount(std::vector<std::uint32_t>& values, std::vector<std::uint32_t>& scratch,
-                         std::size_t first, std::size_t last) {
-  if (last - first < 2) return 0;
-  const std::size_t middle = (first + last) / 2;
-  std::uint64_t count =
-      MergeCount(values, scratch, first, middle) + MergeCount(values, scratch, middle, last);
-  std::size_t a = first, b = middle, to = first;
-  while (a < middle && b < last) {
-    if (values[b] < values[a]) {
-      count += middle - a;
-      scratch[to++] = values[b++];
-    } else {
-      scratch[to++] = values[a++];
-    }
-  }
-  std::copy(values.begin() + static_cast<std::ptrdiff_t>(a),
-            values.begin() + static_cast<std::ptrdiff_t>(middle),
-            scratch.begin() + static_cast<std::ptrdiff_t>(to));
-  to += middle - a;
-  std::copy(scratch.begin() + static_cast<std::ptrdiff_t>(first),
-            scratch.begin() + static_cast<std::ptrdiff_t>(to),
-            values.begin() + static_cast<std::ptrdiff_t>(first));
-  return count;
-}
-
 double PairsOf(std::uint64_t n) {
   return static_cast<double>(n) * static_cast<double>(n - 1) / 2;
 }
@@ -84,8 +58,8 @@ std::vector<std::uint32_t> LehmerCode(std::span<const std::uint32_t> order) {
 }
 
 std::uint64_t Inversions(std::span<const std::uint32_t> order) {
-  std::vector<std::uint32_t> values(order.begin(), order.end()), scratch(order.size());
-  return MergeCount(values, scratch, 0, values.size());
+  const std::vector<std::uint32_t> code = LehmerCode(order);
+  return std::accumulate(code.begin(), code.end(), std::uint64_t{0});
 }
 
 std::uint64_t Discordant(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
