@@ -40,6 +40,18 @@ TEST(ShuffleCommand, BatteryTellsGoodFromBad) {
   EXPECT_NE(out.str().find("parity"), std::string::npos);
 }
 
+// What the page recommends for a CPU was no shuffler of the battery.
+TEST(ShuffleCommand, BatteryTakesEveryMethodOfThePage) {
+  for (const char* method :
+       {"FisherYates", "Partition", "Rectangle", "SplitRectangle", "InPlace"}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(ShuffleCommand({"battery", "--method", method, "--items", "16", "--samples", "500"},
+                             out, err),
+              0)
+        << err.str();
+  }
+}
+
 TEST(ShuffleCommand, WrongUsageIsNamed) {
   std::ostringstream out, err;
   EXPECT_EQ(ShuffleCommand({"battery", "--method", "nonesuch"}, out, err), 1);
