@@ -173,6 +173,8 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"battery", "--method", "LCG", "--samples", "nan"}, "--samples: nan is not in");
   fails({"battery", "--method", "LCG", "--samples", "0"}, "--samples: 0 is not in");
   fails({"battery", "--method", "LCG", "--samples", "10", "--alpha", "nan"}, "--alpha: nan");
+  fails({"battery", "--method", "LCG", "--samples", "10", "--items", "8"},
+        "fewer than 4256 orders");
   fails({"bits", "--method", "LCG", "--mib", "-1"}, "--mib: -1 is not in");
 }
 

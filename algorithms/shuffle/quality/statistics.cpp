@@ -33,6 +33,12 @@ double FixedPointTransform(std::uint64_t n, double t) {
   return sum;
 }
 
+// E exp(-power lambda (n - fixed points) / n): a moment of the Hamming kernel.
+double HammingMoment(std::uint64_t n, double lambda, int power) {
+  const double rate = power * lambda;
+  return std::exp(-rate) * FixedPointTransform(n, std::exp(rate / static_cast<double>(n)));
+}
+
 }  // namespace
 
 std::uint64_t PermutationRank(std::span<const std::uint32_t> order) {
@@ -169,9 +175,8 @@ Battery::Battery(std::uint32_t n, double lambda) : n_(n), lambda_(lambda) {
   }
   cycles_ = {harmonic, harmonic - squares};
   mallows_ = {MallowsMean(n, lambda), MallowsVariance(n, lambda)};
-  const double one = std::exp(-lambda) * FixedPointTransform(n, std::exp(lambda / size));
-  const double two = std::exp(-2 * lambda) * FixedPointTransform(n, std::exp(2 * lambda / size));
-  hamming_ = {one, two - one * one};
+  const double one = HammingMoment(n, lambda, 1);
+  hamming_ = {one, HammingMoment(n, lambda, 2) - one * one};
   spearman_ = {0, 1 / (size - 1)};
   sign_ = {0, 1};
   if (n <= 8) {
@@ -306,6 +311,19 @@ std::vector<TestResult> Battery::Results() const {
     results.push_back(sign_.Result("mmd sign"));
   }
   return results;
+}
+
+std::uint64_t Battery::LeastSamples(double alpha) const {
+  // Of all sums that of the Hamming kernel is skewed the most. Beyond z standard deviations lies
+  // cosh(skewness z^3 / (6 sqrt(pairs))) times what does of a normal value; a factor of 13 in one
+  // of twelve tests doubles all rejections.
+  constexpr double kTests = 12;
+  constexpr std::uint64_t kFew = 100;  // of fewer no sum is normal
+  const double mean = hamming_.mean, variance = hamming_.variance;
+  const double third = HammingMoment(n_, lambda_, 3) - 3 * mean * variance - mean * mean * mean;
+  const double z = std::sqrt(2.0) * boost::math::erfc_inv(alpha / kTests);
+  const double root = third / std::pow(variance, 1.5) * z * z * z / 6 / std::acosh(kTests + 1);
+  return std::max(kFew, 2 * static_cast<std::uint64_t>(std::ceil(root * root)));
 }
 
 double BonferroniP(const std::vector<TestResult>& results) {

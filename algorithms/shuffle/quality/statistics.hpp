@@ -103,6 +103,10 @@ class Battery {
   std::uint64_t samples() const { return samples_; }
   //! All tests that apply to n and for which there are enough samples (chi-squared: five a cell).
   std::vector<TestResult> Results() const;
+  //! The fewest orders of which sound shufflers are rejected at a corrected level of `alpha` with
+  //! a probability of at most about twice that: sums of fewer have longer tails than a normal
+  //! value. Precondition: 0 < alpha <= 1.
+  std::uint64_t LeastSamples(double alpha) const;
 
  private:
   struct Sum {
