@@ -159,7 +159,7 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"rows", "--in", in, "--take", "1", "--method", "Partition"}, "excludes");
   fails({"rows", "--in", in, "--header", "2"}, "--header");
   fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
-  fails({"rows", "--in", in, "--method", "External"}, "no shuffler called");
+  fails({"rows", "--in", in, "--method", "External"}, "no shuffler \"External\" on cpu");
   fails({"rows", "--in", in, "--header", "-1"}, "--header: -1 is less than 0");
   fails({"rows", "--in", in + ".missing"}, "seven.bin.missing: No such file");
   fails({"rows", "--in", in, "--out", in + "/no"}, "cannot write");

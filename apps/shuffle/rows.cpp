@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/common/method_by_name.hpp"
 #include "algorithms/shuffle/selection/sample.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 
@@ -16,16 +17,8 @@ namespace {
 using shuffle::Shuffler;
 
 std::unique_ptr<Shuffler> MakeShuffler(const std::string& name) {
-  std::string known;
-  for (const auto& method : Registry<Shuffler>::Instance().Methods()) {
-    // Gather repeats items; External takes its program from an experiment.
-    if (method.device != Device::kCpu || method.name == "Gather" || method.name == "External") {
-      continue;
-    }
-    if (method.name == name) return method.make({});
-    known += (known.empty() ? "" : ", ") + method.name;
-  }
-  throw std::invalid_argument("no shuffler called \"" + name + "\"; there are: " + known);
+  // Gather repeats items; External takes its program from an experiment.
+  return MethodByName<Shuffler>("shuffler", name, Device::kCpu, {"Gather", "External"}).make({});
 }
 
 std::vector<std::string_view> Lines(std::string_view text) {
