@@ -9,7 +9,8 @@ from . import _device, _retable
 _METHODS = """method : {"Partition", "FisherYates", "Rectangle", "Shuffle", ...}
         "Partition": every order equally likely, given ideal random bits; the same order on a GPU.
         "FisherYates": equally likely too, and what is fastest on a CPU, which alone has it.
-        "Rectangle": the order of `Permutation` and `sample`. "Shuffle": what is fastest on a GPU.
+        "Rectangle": the order of `Permutation` and `sample`. "Shuffle": what is fastest on a GPU, whose
+        order depends on the bytes of an item too.
     device : {"cpu", "cuda"}
         Where the items are moved; host memory takes the way to the GPU and back."""
 

@@ -145,13 +145,13 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
     Exceptions of f pass through. Sources as of `permutations`; each method's in `estimators()`.
     """
     background, x = _data(background, x)
+    game = _game(f, background, x)
     values, errors, asked = _retable.shapley_estimate(
-        len(x), _game(f, background, x), operator.index(budget), _method(method, estimators()),
-        _seed(seed), operator.index(repeats))
+        len(x), game, operator.index(budget), _method(method, estimators()), _seed(seed), operator.index(repeats))
     if len(errors) == 0:
         errors = numpy.full(len(x), numpy.nan)
-    base = float(numpy.mean(numpy.asarray(f(background), numpy.float64)))
-    return Estimate(values, errors, base, asked)
+    nobody = numpy.zeros((1, len(x)))
+    return Estimate(values, errors, float(game(nobody)[0]), asked)
 
 
 def exact(f, background, x):

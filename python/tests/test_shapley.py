@@ -66,6 +66,17 @@ def test_a_budget_too_small_for_its_repeats_says_so():
         shapley.estimate(model, BACKGROUND, X, budget=50)
 
 
+def test_a_function_that_writes_to_its_rows_leaves_the_background_alone():
+    def shifted(rows):
+        rows -= 1
+        return model(rows + 1)
+
+    background = BACKGROUND.copy()
+    found = shapley.estimate(shifted, background, X, budget=600)
+    assert numpy.array_equal(background, BACKGROUND)
+    assert found.base_value == pytest.approx(model(BACKGROUND).mean())
+
+
 def test_functions_are_called_in_batches():
     calls = []
 
