@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "algorithms/shuffle/selection/sample.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/temporary_folder.hpp"
 
@@ -133,7 +134,14 @@ TEST(ShuffleCommand, RowsOfOneLengthMoveWhole) {
   std::sort(out.begin(), out.end());
   std::sort(matrix.begin(), matrix.end());
   EXPECT_EQ(out, matrix);
-  EXPECT_EQ(Output({"rows", "--in", in, "--row-bytes", "12", "--take", "30"}).size(), 360u);
+  const std::string few =
+      Output({"rows", "--in", in, "--row-bytes", "12", "--header", "3", "--take", "30"});
+  const auto sample = shuffle::SampleWithoutReplacement(997, 30, 1);
+  ASSERT_EQ(few.size(), 33 * 12u);
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    const std::size_t row = i / 12;
+    EXPECT_EQ(few[i], static_cast<char>((row < 3 ? row : 3 + sample[row - 3]) % 251)) << i;
+  }
   EXPECT_EQ(Output({"rows", "--in", in, "--row-bytes", "12", "--header", "1000"}).size(), 12000u);
   EXPECT_EQ(Output({"rows", "--in", Written(folder.path() / "empty", "")}), "");
 }

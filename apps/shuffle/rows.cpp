@@ -71,8 +71,10 @@ std::string RowsInOrder(const std::string& content, const RowsRequest& request) 
   std::string result(kept + request.take.value_or(n) * bytes, '\0');
   content.copy(result.data(), kept);
   if (request.take) {
-    shuffle::SampleRows(content.data() + kept, result.data() + kept, n, *request.take, bytes,
-                        request.seed);
+    char* to = result.data() + kept;
+    for (const auto row : shuffle::SampleWithoutReplacement(n, *request.take, request.seed)) {
+      to = std::copy_n(content.data() + kept + row * bytes, bytes, to);
+    }
   } else if (n > 0) {
     const auto in = std::as_bytes(std::span(content)).subspan(kept);
     MakeShuffler(request.method)
