@@ -87,7 +87,7 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     TypeError
         For arrays of Python objects.
     ValueError
-        For an `out` that does not fit or overlaps x.
+        For an `out` that does not fit or overlaps x, and for masked arrays.
 
     Notes
     -----
@@ -95,6 +95,8 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     """
     if _device.on_device(x):
         return _shuffle_on_device(x, _seed(seed), out, method)
+    if numpy.ma.isMaskedArray(x):
+        raise ValueError("x has a mask: give an array without, missing values as NaN")
     x = numpy.asarray(x)
     if x.dtype.hasobject:
         raise TypeError("arrays of Python objects are not shuffled: x[retable.permutation(len(x), seed)] is")

@@ -101,8 +101,9 @@ def _game(f, background, x):
 
 
 def _data(background, x):
-    background = numpy.atleast_2d(numpy.asarray(background, numpy.float64))
-    x = numpy.asarray(x, numpy.float64).reshape(-1)
+    # Masked values are missing.
+    background, x = (numpy.ma.filled(numpy.ma.asarray(given, numpy.float64), numpy.nan) for given in (background, x))
+    background, x = numpy.atleast_2d(background), x.reshape(-1)
     if background.shape[1] != len(x):
         raise ValueError(f"x has {len(x)} features, the background {background.shape[1]}")
     if len(background) == 0:

@@ -77,6 +77,12 @@ def test_a_function_that_writes_to_its_rows_leaves_the_background_alone():
     assert found.base_value == pytest.approx(model(BACKGROUND).mean())
 
 
+def test_masked_values_are_missing():
+    hidden = numpy.ma.array([[1.0, 2.0], [3.0, 999.0]], mask=[[False, False], [False, True]])
+    exact = shapley.exact(lambda rows: numpy.nansum(rows, 1), hidden, [1.0, 1.0])
+    assert exact == pytest.approx([-1, 0])
+
+
 def test_functions_are_called_in_batches():
     calls = []
 
