@@ -5,6 +5,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "algorithms/common/method_by_name.hpp"
 #include "algorithms/shapley/games/game.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
@@ -29,15 +30,8 @@ std::vector<MethodSummary> Summaries() {
 
 template <class Interface>
 std::unique_ptr<Interface> MakeMethod(const std::string& name, const Parameters& options) {
-  const auto& registry = Registry<Interface>::Instance();
-  if (registry.Find(name, Device::kCpu) == nullptr) {
-    std::string names;
-    for (const auto& method : Summaries<Interface>()) {
-      names += (names.empty() ? "" : ", ") + method.name;
-    }
-    throw std::invalid_argument("no method \"" + name + "\"; there are " + names);
-  }
-  return registry.Make(name, Device::kCpu, options);
+  MethodByName<Interface>("method", name, Device::kCpu);
+  return Registry<Interface>::Instance().Make(name, Device::kCpu, options);
 }
 
 // Hands coalitions of all walks on at once: a model predicts many rows in one call.

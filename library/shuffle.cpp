@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "algorithms/common/method_by_name.hpp"
 #include "algorithms/shuffle/bijective/bijection.hpp"
 #include "algorithms/shuffle/rectangle/generalised_feistel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
@@ -22,15 +23,9 @@ namespace {
 constexpr std::uint64_t kFeistelItems = std::uint64_t{1} << 31;
 constexpr std::uint64_t kBlock = 1 << 14;  // positions that one task evaluates
 
-void RequireMethod(const std::string& name, Device device) {
-  std::string names;
-  for (const auto& method : Registry<shuffle::Shuffler>::Instance().Methods()) {
-    if (method.device != device || method.name == "Gather") continue;  // which repeats items
-    if (method.name == name) return;
-    names += (names.empty() ? "" : ", ") + method.name;
-  }
-  throw std::invalid_argument("no shuffler \"" + name + "\" on " +
-                              (device == Device::kCpu ? "cpu" : "cuda") + "; there are " + names);
+const Method<shuffle::Shuffler>& MethodOf(const ShuffleOptions& options, Device device) {
+  return MethodByName<shuffle::Shuffler>("shuffler", options.method, device,
+                                         {"Gather"});  // which repeats items
 }
 
 std::unique_ptr<shuffle::Shuffler> MakeShuffler(const ShuffleOptions& options) {
@@ -41,8 +36,7 @@ std::unique_ptr<shuffle::Shuffler> MakeShuffler(const ShuffleOptions& options) {
   if (device == Device::kCuda && !HasCudaDevice()) {
     throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
   }
-  RequireMethod(options.method, device);
-  return Registry<shuffle::Shuffler>::Instance().Make(options.method, device, {});
+  return MethodOf(options, device).make({});
 }
 
 }  // namespace
@@ -113,7 +107,7 @@ void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_b
 void ShuffleItemsOnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                           std::uint64_t seed, const ShuffleOptions& options, void* stream) {
   const OnDevice current;
-  RequireMethod(options.method, Device::kCuda);
+  MethodOf(options, Device::kCuda);
 #if defined(RETABLE_HAS_CUDA)
   shuffle::CheckBuffers(in, out, n, item_bytes);
   if (n == 0) return;

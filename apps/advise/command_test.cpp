@@ -14,7 +14,7 @@
 namespace retable::experiments {
 namespace {
 
-// What the artifact measured and what is advised there: a method within a factor of 1.5 of the
+// What the artifact measured and what is advised there: a method within a factor of two of the
 // least error at every measured point, taken over both numbers of background rows.
 TEST(Advice, AgreesWithTheMeasurements) {
   const auto table = MeasuredErrors();

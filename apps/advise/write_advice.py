@@ -3,7 +3,7 @@
 
     apps/advise/write_advice.py FOLDER/shapley/beyond_estimators.tidy.csv
 
-`make docs` runs it on the recorded one of h200, and `make test` fails where the two differ.
+`make docs` runs it on the recorded one of h100, and `make test` fails where the two differ.
 """
 
 import csv

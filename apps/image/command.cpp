@@ -9,6 +9,7 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "algorithms/common/method_by_name.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "base/atomic_file.hpp"
 #include "base/cuda/devices.hpp"
@@ -77,14 +78,12 @@ LayerGraph ReadGraph(const Arguments& a, const std::string& onnx, const Image& l
   }
 }
 
-std::unique_ptr<shapley::ShapleyEstimator> MakeEstimator(const Arguments& a) {
-  std::string names;
-  for (const auto& known : Registry<shapley::ShapleyEstimator>::Instance().Methods()) {
-    if (known.device != Device::kCpu || known.name == "External") continue;  // an experiment's
-    if (known.name == a.method) return known.make({});
-    names += (names.empty() ? "" : ", ") + known.name;
-  }
-  throw harness::UsageError("no estimator \"" + a.method + "\"; there are " + names);
+std::unique_ptr<shapley::ShapleyEstimator> MakeEstimator(const std::string& name) try {
+  // External takes its program from an experiment.
+  return MethodByName<shapley::ShapleyEstimator>("estimator", name, Device::kCpu, {"External"})
+      .make({});
+} catch (const std::invalid_argument& error) {
+  throw harness::UsageError(error.what());
 }
 
 void WriteLogits(const std::vector<float>& logits, std::ostream& out) {
@@ -128,7 +127,7 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   KeepInputs(a.out, {a.network, a.image});
   const bool on_device = a.device == "cuda";
   if (on_device) RequireDevice();
-  const auto estimator = MakeEstimator(a);
+  const auto estimator = MakeEstimator(a.method);
   TiledImage tiled = ReadTiles(a);
   const std::string onnx = ReadWhole(a.network);
   const LayerGraph graph = ReadGraph(a, onnx, tiled.image);

@@ -13,7 +13,7 @@
 namespace retable::experiments {
 namespace {
 
-constexpr int kMostPlayers = 20;
+constexpr std::size_t kMostPlayers = 20;
 
 // The settings of the error protocols with their defaults.
 harness::CellConfig Cell(const std::string& dataset, std::int64_t rows, std::int64_t background) {
@@ -47,11 +47,12 @@ void Write(const shapley::Game& game, const std::vector<double>& exact, std::ost
 
 void Run(const std::string& dataset, std::int64_t row, std::int64_t background,
          const std::string& path, std::ostream& out) {
-  const Problem problem = MakeTabularProblem(Cell(dataset, row + 1, background));
-  if (problem.features > kMostPlayers) {
-    throw std::invalid_argument(dataset + " has " + std::to_string(problem.features) +
+  const harness::CellConfig cell = Cell(dataset, row + 1, background);
+  if (const auto features = LoadTabular(cell.dataset).columns.size(); features > kMostPlayers) {
+    throw std::invalid_argument(dataset + " has " + std::to_string(features) +
                                 " features: a table takes at most " + std::to_string(kMostPlayers));
   }
+  const Problem problem = MakeTabularProblem(cell);
   const auto k = static_cast<std::size_t>(row);
   if (path.empty()) return Write(*problem.games.at(k), problem.exact.at(k), out);
   OutputFile file(path);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "algorithms/common/method_by_name.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "base/atomic_file.hpp"
 #include "base/cuda/devices.hpp"
@@ -31,12 +32,8 @@ struct Arguments {
   std::vector<std::string> options;
 };
 
-const Registry<PermutationSampler>& Samplers() {
-  return Registry<PermutationSampler>::Instance();
-}
-
 void List(std::ostream& out) {
-  for (const auto& method : Samplers().Methods()) {
+  for (const auto& method : Registry<PermutationSampler>::Instance().Methods()) {
     out << std::left << std::setw(18) << method.name << std::setw(6) << DeviceName(method.device)
         << method.summary << "\n";
   }
@@ -74,23 +71,15 @@ void AddOption(const std::string& option, const Method<PermutationSampler>& meth
 
 std::unique_ptr<PermutationSampler> MakeSampler(const Arguments& a) {
   const Device device = a.device == "cuda" ? Device::kCuda : Device::kCpu;
-  const auto* method = Samplers().Find(a.method, device);
-  if (method == nullptr) {
-    std::string names;
-    for (const auto& m : Samplers().Methods()) {
-      if (m.device == device) names += (names.empty() ? "" : ", ") + m.name;
-    }
-    throw std::invalid_argument("no sampler \"" + a.method + "\" on " + a.device + "; there are " +
-                                (names.empty() ? "none" : names));
-  }
+  const auto& method = MethodByName<PermutationSampler>("sampler", a.method, device);
   if (device == Device::kCuda) RequireDevice();
   Parameters parameters;
-  for (const auto& info : method->parameters) {
+  for (const auto& info : method.parameters) {
     if (info.name == "kernel") parameters["kernel"] = a.kernel;
     if (info.name == "lambda") parameters["lambda"] = a.lambda;
   }
-  for (const std::string& option : a.options) AddOption(option, *method, parameters);
-  return Samplers().Make(a.method, device, parameters);
+  for (const std::string& option : a.options) AddOption(option, method, parameters);
+  return method.make(parameters);
 }
 
 // One order a line: its weight, then the players from the first to join to the last, from 0.

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "algorithms/shapley/games/game_testing.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "apps/permutations/coalitions.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/temporary_folder.hpp"
 
@@ -101,6 +103,40 @@ TEST(PermutationsCommand, WithoutADeviceItSaysWhyAndWhatToDo) {
   if (AskCuda().compiled) {
     EXPECT_NE(result.err.find(none.why + "; " + none.remedy), std::string::npos) << result.err;
   }
+}
+
+// The values are those of the table that follows them.
+TEST(CoalitionsCommand, WritesAGameAndItsShapleyValues) {
+  std::ostringstream out, err;
+  ASSERT_EQ(
+      CoalitionsMain({"--data", "make_regression", "--background", "3", "--row", "2"}, out, err), 0)
+      << err.str();
+  const auto lines = Lines(out.str());
+  ASSERT_EQ(lines.size(), 1u + 10 + 1024);
+  std::vector<double> values;
+  for (std::size_t k = 11; k < lines.size(); ++k) {
+    EXPECT_EQ(lines[k][1], std::to_string(k - 11));
+    values.push_back(std::stod(lines[k][2]));
+  }
+  const auto exact = shapley::ExactShapleyValues(
+      *shapley::FunctionGame(10, [&](std::uint64_t coalition) { return values[coalition]; }));
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(lines[i + 1][0], "shapley");
+    EXPECT_NEAR(std::stod(lines[i + 1][2]), exact[i], 1e-9);
+  }
+}
+
+// Three classes were trained as the numbers 0, 1 and 2.
+TEST(CoalitionsCommand, RefusesWhatItCannotExplain) {
+  const auto fails = [](const std::vector<std::string>& args, const std::string& says) {
+    std::ostringstream out, err;
+    EXPECT_EQ(CoalitionsMain(args, out, err), 2);
+    EXPECT_NE(err.str().find(says), std::string::npos) << err.str();
+    EXPECT_EQ(out.str(), "");
+  };
+  fails({"--data", "iris"}, "neither a number nor one of two classes");
+  fails({"--data", "breast_cancer"}, "30 features: a table takes at most 20");
+  fails({"--data", "nonesuch"}, "unknown data set");
 }
 
 TEST(PermutationsCommand, ASmallLambdaIsSaid) {

@@ -66,9 +66,15 @@ int Bits(const Options& options, std::ostream& out) {
 
 int RunBattery(const Options& options, std::ostream& out) {
   const auto samples = static_cast<std::uint64_t>(InRange("--samples", options.samples, 1, 1e15));
-  InRange("--alpha", options.alpha, 0, 1);
+  InRange("--alpha", options.alpha, 1e-30, 1);
   constexpr std::uint64_t kShare = 10000;  // orders of one task
   shuffle::Battery all(options.items);
+  if (const std::uint64_t least = all.LeastSamples(options.alpha); samples < least) {
+    throw harness::UsageError(
+        "--samples: fair shufflers would be rejected too often by fewer than " +
+        std::to_string(least) + " orders of " + std::to_string(options.items) +
+        " items at this --alpha");
+  }
   std::mutex lock;
   ParallelFor((samples + kShare - 1) / kShare, [&](std::uint64_t task) {
     const auto source = Source(options.method);

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "algorithms/shuffle/selection/sample.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/temporary_folder.hpp"
 
@@ -38,6 +39,18 @@ TEST(ShuffleCommand, BatteryTellsGoodFromBad) {
       3)
       << out.str();
   EXPECT_NE(out.str().find("parity"), std::string::npos);
+}
+
+// What the page recommends for a CPU was no shuffler of the battery.
+TEST(ShuffleCommand, BatteryTakesEveryMethodOfThePage) {
+  for (const char* method :
+       {"FisherYates", "Partition", "Rectangle", "SplitRectangle", "InPlace"}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(ShuffleCommand({"battery", "--method", method, "--items", "16", "--samples", "500"},
+                             out, err),
+              0)
+        << err.str();
+  }
 }
 
 TEST(ShuffleCommand, WrongUsageIsNamed) {
@@ -121,7 +134,14 @@ TEST(ShuffleCommand, RowsOfOneLengthMoveWhole) {
   std::sort(out.begin(), out.end());
   std::sort(matrix.begin(), matrix.end());
   EXPECT_EQ(out, matrix);
-  EXPECT_EQ(Output({"rows", "--in", in, "--row-bytes", "12", "--take", "30"}).size(), 360u);
+  const std::string few =
+      Output({"rows", "--in", in, "--row-bytes", "12", "--header", "3", "--take", "30"});
+  const auto sample = shuffle::SampleWithoutReplacement(997, 30, 1);
+  ASSERT_EQ(few.size(), 33 * 12u);
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    const std::size_t row = i / 12;
+    EXPECT_EQ(few[i], static_cast<char>((row < 3 ? row : 3 + sample[row - 3]) % 251)) << i;
+  }
   EXPECT_EQ(Output({"rows", "--in", in, "--row-bytes", "12", "--header", "1000"}).size(), 12000u);
   EXPECT_EQ(Output({"rows", "--in", Written(folder.path() / "empty", "")}), "");
 }
@@ -147,7 +167,7 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"rows", "--in", in, "--take", "1", "--method", "Partition"}, "excludes");
   fails({"rows", "--in", in, "--header", "2"}, "--header");
   fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
-  fails({"rows", "--in", in, "--method", "External"}, "no shuffler called");
+  fails({"rows", "--in", in, "--method", "External"}, "no shuffler \"External\" on cpu");
   fails({"rows", "--in", in, "--header", "-1"}, "--header: -1 is less than 0");
   fails({"rows", "--in", in + ".missing"}, "seven.bin.missing: No such file");
   fails({"rows", "--in", in, "--out", in + "/no"}, "cannot write");
@@ -161,6 +181,8 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"battery", "--method", "LCG", "--samples", "nan"}, "--samples: nan is not in");
   fails({"battery", "--method", "LCG", "--samples", "0"}, "--samples: 0 is not in");
   fails({"battery", "--method", "LCG", "--samples", "10", "--alpha", "nan"}, "--alpha: nan");
+  fails({"battery", "--method", "LCG", "--samples", "10", "--items", "8"},
+        "fewer than 4256 orders");
   fails({"bits", "--method", "LCG", "--mib", "-1"}, "--mib: -1 is not in");
 }
 

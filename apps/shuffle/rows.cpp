@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/common/method_by_name.hpp"
 #include "algorithms/shuffle/selection/sample.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 
@@ -16,16 +17,8 @@ namespace {
 using shuffle::Shuffler;
 
 std::unique_ptr<Shuffler> MakeShuffler(const std::string& name) {
-  std::string known;
-  for (const auto& method : Registry<Shuffler>::Instance().Methods()) {
-    // Gather repeats items; External takes its program from an experiment.
-    if (method.device != Device::kCpu || method.name == "Gather" || method.name == "External") {
-      continue;
-    }
-    if (method.name == name) return method.make({});
-    known += (known.empty() ? "" : ", ") + method.name;
-  }
-  throw std::invalid_argument("no shuffler called \"" + name + "\"; there are: " + known);
+  // Gather repeats items; External takes its program from an experiment.
+  return MethodByName<Shuffler>("shuffler", name, Device::kCpu, {"Gather", "External"}).make({});
 }
 
 std::vector<std::string_view> Lines(std::string_view text) {
@@ -78,8 +71,10 @@ std::string RowsInOrder(const std::string& content, const RowsRequest& request) 
   std::string result(kept + request.take.value_or(n) * bytes, '\0');
   content.copy(result.data(), kept);
   if (request.take) {
-    shuffle::SampleRows(content.data() + kept, result.data() + kept, n, *request.take, bytes,
-                        request.seed);
+    char* to = result.data() + kept;
+    for (const auto row : shuffle::SampleWithoutReplacement(n, *request.take, request.seed)) {
+      to = std::copy_n(content.data() + kept + row * bytes, bytes, to);
+    }
   } else if (n > 0) {
     const auto in = std::as_bytes(std::span(content)).subspan(kept);
     MakeShuffler(request.method)

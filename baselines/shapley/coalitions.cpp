@@ -11,6 +11,11 @@
 
 namespace retable::shapley {
 
+void Complement(int d, std::span<std::uint64_t> mask) {
+  for (auto& word : mask) word = ~word;
+  if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
+}
+
 int Coalitions::size(std::size_t k) const {
   int ones = 0;
   for (const std::uint64_t word : mask(k)) ones += std::popcount(word);
@@ -18,8 +23,8 @@ int Coalitions::size(std::size_t k) const {
 }
 
 void Coalitions::AddComplement(std::size_t k) {
-  for (std::size_t w = 0; w < words_; ++w) bits_.push_back(~bits_[k * words_ + w]);
-  if (d_ % 64 != 0) bits_.back() &= (std::uint64_t{1} << (d_ % 64)) - 1;
+  for (std::size_t w = 0; w < words_; ++w) bits_.push_back(bits_[k * words_ + w]);
+  Complement(d_, std::span(bits_).last(words_));
 }
 
 std::vector<double> Values(const Game& game, const Coalitions& coalitions) {
@@ -115,9 +120,7 @@ std::vector<std::vector<std::uint64_t>> Enumerate(int d, int size) {
 }  // namespace
 
 void MakeCanonical(int d, int size, std::vector<std::uint64_t>& mask) {
-  if (2 * size != d || (mask[0] & 1) != 0) return;
-  for (auto& word : mask) word = ~word;
-  if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
+  if (2 * size == d && (mask[0] & 1) == 0) Complement(d, mask);
 }
 
 void TakeOfSize(Draws& draws, int d, int size, std::size_t count, double there, Coalitions& taken) {

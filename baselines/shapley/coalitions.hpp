@@ -33,6 +33,9 @@ class Draws {
   std::uint64_t stream_, next_ = 0;
 };
 
+//! Makes a coalition of d players that of all others.
+void Complement(int d, std::span<std::uint64_t> mask);
+
 //! Coalitions of d players, one after the other.
 class Coalitions {
  public:

@@ -35,10 +35,7 @@ PairedDesign PairsOfOrders(const PermutationSample& sample) {
       const auto from = passed.begin() + static_cast<std::ptrdiff_t>(words) * size;
       std::vector<std::uint64_t> mask(from, from + static_cast<std::ptrdiff_t>(words));
       const int smaller = std::min(size, d - size);
-      if (smaller != size) {
-        for (auto& word : mask) word = ~word;
-        if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
-      }
+      if (smaller != size) Complement(d, mask);
       MakeCanonical(d, smaller, mask);
       const auto [known, fresh] = at.insert({mask, design.coalitions.count()});
       if (fresh) {

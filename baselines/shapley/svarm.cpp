@@ -73,10 +73,7 @@ class Svarm final : public ShapleyEstimator {
       int size = 1;
       while (size < d && u >= 1.0 / size) u -= 1.0 / size++;
       UniformCoalition(draws, d, size, mask);
-      if (k % 2 == 1) {
-        for (auto& word : mask) word = ~word;
-        if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
-      }
+      if (k % 2 == 1) Complement(d, mask);
       taken.Add(mask);
     }
     const auto values = Values(game, taken);
@@ -169,10 +166,7 @@ class StratifiedSvarm final : public ShapleyEstimator {
           const auto who = static_cast<std::size_t>(order[static_cast<std::size_t>(k)]);
           mask[who / 64] |= std::uint64_t{1} << (who % 64);
         }
-        if (!with) {
-          for (auto& word : mask) word = ~word;
-          if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
-        }
+        if (!with) Complement(d, mask);
         taken.Add(mask);
       }
     }

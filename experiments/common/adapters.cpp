@@ -57,6 +57,21 @@ std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
   return infos;
 }
 
+std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
+                                              const std::vector<std::string>& known,
+                                              const std::string& origin) {
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    std::string names;
+    for (const auto& one : known) names += (names.empty() ? "\"" : ", \"") + one + "\"";
+    throw harness::UnknownName("\"" + name + "\": this protocol measures " + names, name, known);
+  }
+  harness::DatasetInfo info;
+  info.name = name;
+  info.present = true;
+  info.origin = origin;
+  return {info};
+}
+
 datasets::Frame LoadData(const std::string& name, std::int64_t rows, std::uint64_t seed) {
   datasets::LoadOptions options;
   options.rows = rows;
@@ -77,6 +92,14 @@ std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_u
 
 std::int64_t IntegerOf(const harness::Values& values, const std::string& name) {
   return Get<std::int64_t>(values, name, "an integer");
+}
+
+std::int64_t IntegerIn(const harness::Values& values, const std::string& name, std::int64_t least,
+                       std::int64_t most) {
+  const std::int64_t value = IntegerOf(values, name);
+  if (value >= least && value <= most) return value;
+  throw std::invalid_argument(name + " = " + std::to_string(value) + ": " + std::to_string(least) +
+                              " to " + std::to_string(most));
 }
 
 std::int64_t IntegerOr(const harness::Values& values, const std::string& name,

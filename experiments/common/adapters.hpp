@@ -21,6 +21,12 @@ namespace retable::experiments {
 //! ask for the same group. @throws harness::UnknownName
 std::vector<harness::DatasetInfo> ResolveData(const std::string& name);
 
+//! The one data set that a protocol makes itself, by `origin`. @throws harness::UnknownName for a
+//! name that is not among those of `known`
+std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
+                                              const std::vector<std::string>& known,
+                                              const std::string& origin = "generator");
+
 //! The data set of a cell. `rows` and `seed` matter to generators only.
 datasets::Frame LoadData(const std::string& name, std::int64_t rows = 0, std::uint64_t seed = 0);
 
@@ -71,7 +77,11 @@ std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_u
 
 //! A cell's integer axis or setting. @throws std::invalid_argument when it is absent.
 std::int64_t IntegerOf(const harness::Values& values, const std::string& name);
-//! The same, or the fallback.
+//! The same within least .. most. @throws std::invalid_argument for another: cut to fewer bits, it
+//! would be measured as one of these
+std::int64_t IntegerIn(const harness::Values& values, const std::string& name, std::int64_t least,
+                       std::int64_t most);
+//! IntegerOf, or the fallback.
 std::int64_t IntegerOr(const harness::Values& values, const std::string& name,
                        std::int64_t fallback);
 //! Why a CUDA cell with an axis "gpus" cannot run: more than there are. One: the harness tells.

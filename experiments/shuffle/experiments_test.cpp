@@ -96,8 +96,12 @@ TEST(ShuffleProtocols, SizesThatTheyDoNotTakeAreRefused) {
   }
   const CellConfig uniformity = experiments::CellOf("shuffle/uniformity", "LCG", "sequence");
   refuses(uniformity, &CellConfig::settings, "n", (std::int64_t{1} << 32) + 5);
+  for (const std::int64_t orders : {-2, 0, 1, 1001}) {
+    refuses(uniformity, &CellConfig::settings, "orders", orders);
+  }
   const CellConfig power = experiments::CellOf("shuffle/power", "LCG", "sequence");
   refuses(power, &CellConfig::axes, "items", (std::int64_t{1} << 32) + 64);
+  refuses(power, &CellConfig::settings, "limit", 32);  // no look at all rejected nothing
 }
 
 TEST(Fairness, SeesTheParityLockAndNoFaultInOurs) {

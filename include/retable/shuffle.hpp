@@ -60,7 +60,7 @@ struct ShuffleOptions {
 };
 
 //! Writes n items of item_bytes bytes from `in` to `out` in the order of `seed`; host memory, no
-//! overlap. O(n); with item sizes other than 4, 8 and 16 bytes 8 bytes an item of memory.
+//! overlap. O(n); with item sizes other than 4, 8 and 16 bytes 16 bytes an item of memory.
 void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                   std::uint64_t seed, const ShuffleOptions& options = {});
 

@@ -9,7 +9,8 @@ from . import _device, _retable
 _METHODS = """method : {"Partition", "FisherYates", "Rectangle", "Shuffle", ...}
         "Partition": every order equally likely, given ideal random bits; the same order on a GPU.
         "FisherYates": equally likely too, and what is fastest on a CPU, which alone has it.
-        "Rectangle": the order of `Permutation` and `sample`. "Shuffle": what is fastest on a GPU.
+        "Rectangle": the order of `Permutation` and `sample`. "Shuffle": what is fastest on a GPU, whose
+        order depends on the bytes of an item too.
     device : {"cpu", "cuda"}
         Where the items are moved; host memory takes the way to the GPU and back."""
 
@@ -86,7 +87,7 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     TypeError
         For arrays of Python objects.
     ValueError
-        For an `out` that does not fit or overlaps x.
+        For an `out` that does not fit or overlaps x, and for masked arrays.
 
     Notes
     -----
@@ -94,6 +95,8 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     """
     if _device.on_device(x):
         return _shuffle_on_device(x, _seed(seed), out, method)
+    if numpy.ma.isMaskedArray(x):
+        raise ValueError("x has a mask: give an array without, missing values as NaN")
     x = numpy.asarray(x)
     if x.dtype.hasobject:
         raise TypeError("arrays of Python objects are not shuffled: x[retable.permutation(len(x), seed)] is")

@@ -101,8 +101,9 @@ def _game(f, background, x):
 
 
 def _data(background, x):
-    background = numpy.atleast_2d(numpy.asarray(background, numpy.float64))
-    x = numpy.asarray(x, numpy.float64).reshape(-1)
+    # Masked values are missing.
+    background, x = (numpy.ma.filled(numpy.ma.asarray(given, numpy.float64), numpy.nan) for given in (background, x))
+    background, x = numpy.atleast_2d(background), x.reshape(-1)
     if background.shape[1] != len(x):
         raise ValueError(f"x has {len(x)} features, the background {background.shape[1]}")
     if len(background) == 0:
@@ -145,13 +146,13 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
     Exceptions of f pass through. Sources as of `permutations`; each method's in `estimators()`.
     """
     background, x = _data(background, x)
+    game = _game(f, background, x)
     values, errors, asked = _retable.shapley_estimate(
-        len(x), _game(f, background, x), operator.index(budget), _method(method, estimators()),
-        _seed(seed), operator.index(repeats))
+        len(x), game, operator.index(budget), _method(method, estimators()), _seed(seed), operator.index(repeats))
     if len(errors) == 0:
         errors = numpy.full(len(x), numpy.nan)
-    base = float(numpy.mean(numpy.asarray(f(background), numpy.float64)))
-    return Estimate(values, errors, base, asked)
+    nobody = numpy.zeros((1, len(x)))
+    return Estimate(values, errors, float(game(nobody)[0]), asked)
 
 
 def exact(f, background, x):

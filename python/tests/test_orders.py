@@ -124,6 +124,11 @@ def test_wrong_arguments():
         retable.shuffle(x, 0, out=frozen)
 
 
+def test_masks_are_refused():
+    with pytest.raises(ValueError, match="x has a mask"):
+        retable.shuffle(numpy.ma.array([1, 2, 3], mask=[False, True, False]), 1)
+
+
 def test_layouts():
     x = numpy.arange(60).reshape(10, 6)
     order = retable.permutation(10, 1)

@@ -66,6 +66,23 @@ def test_a_budget_too_small_for_its_repeats_says_so():
         shapley.estimate(model, BACKGROUND, X, budget=50)
 
 
+def test_a_function_that_writes_to_its_rows_leaves_the_background_alone():
+    def shifted(rows):
+        rows -= 1
+        return model(rows + 1)
+
+    background = BACKGROUND.copy()
+    found = shapley.estimate(shifted, background, X, budget=600)
+    assert numpy.array_equal(background, BACKGROUND)
+    assert found.base_value == pytest.approx(model(BACKGROUND).mean())
+
+
+def test_masked_values_are_missing():
+    hidden = numpy.ma.array([[1.0, 2.0], [3.0, 999.0]], mask=[[False, False], [False, True]])
+    exact = shapley.exact(lambda rows: numpy.nansum(rows, 1), hidden, [1.0, 1.0])
+    assert exact == pytest.approx([-1, 0])
+
+
 def test_functions_are_called_in_batches():
     calls = []
 

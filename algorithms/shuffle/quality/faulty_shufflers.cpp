@@ -117,6 +117,7 @@ std::vector<OrderSource> OrderSources() {
   sources.push_back(Family("VarPhilox-mended"));
   sources.push_back(Family("Rectangle"));
   sources.push_back(Family("Partition"));
+  sources.push_back(Family("FisherYates"));
   sources.push_back(Family("SplitRectangle", {{"bucket", std::int64_t{24}}}));  // many buckets
   sources.push_back({"InPlace", "", [](std::uint32_t n, std::uint64_t seed) {
                        Permutation order = Identity(n);

@@ -12,32 +12,6 @@
 namespace retable::shuffle {
 namespace {
 
-// Sorts [first, last) and returns its inversions.
-std::uint64_t MergeCount(std::vector<std::uint32_t>& values, std::vector<std::uint32_t>& scratch,
-                         std::size_t first, std::size_t last) {
-  if (last - first < 2) return 0;
-  const std::size_t middle = (first + last) / 2;
-  std::uint64_t count =
-      MergeCount(values, scratch, first, middle) + MergeCount(values, scratch, middle, last);
-  std::size_t a = first, b = middle, to = first;
-  while (a < middle && b < last) {
-    if (values[b] < values[a]) {
-      count += middle - a;
-      scratch[to++] = values[b++];
-    } else {
-      scratch[to++] = values[a++];
-    }
-  }
-  std::copy(values.begin() + static_cast<std::ptrdiff_t>(a),
-            values.begin() + static_cast<std::ptrdiff_t>(middle),
-            scratch.begin() + static_cast<std::ptrdiff_t>(to));
-  to += middle - a;
-  std::copy(scratch.begin() + static_cast<std::ptrdiff_t>(first),
-            scratch.begin() + static_cast<std::ptrdiff_t>(to),
-            values.begin() + static_cast<std::ptrdiff_t>(first));
-  return count;
-}
-
 double PairsOf(std::uint64_t n) {
   return static_cast<double>(n) * static_cast<double>(n - 1) / 2;
 }
@@ -57,6 +31,12 @@ double FixedPointTransform(std::uint64_t n, double t) {
   double sum = 1, term = 1;
   for (std::uint64_t k = 1; k <= n && k < 60; ++k) sum += term *= (t - 1) / static_cast<double>(k);
   return sum;
+}
+
+// E exp(-power lambda (n - fixed points) / n): a moment of the Hamming kernel.
+double HammingMoment(std::uint64_t n, double lambda, int power) {
+  const double rate = power * lambda;
+  return std::exp(-rate) * FixedPointTransform(n, std::exp(rate / static_cast<double>(n)));
 }
 
 }  // namespace
@@ -84,8 +64,8 @@ std::vector<std::uint32_t> LehmerCode(std::span<const std::uint32_t> order) {
 }
 
 std::uint64_t Inversions(std::span<const std::uint32_t> order) {
-  std::vector<std::uint32_t> values(order.begin(), order.end()), scratch(order.size());
-  return MergeCount(values, scratch, 0, values.size());
+  const std::vector<std::uint32_t> code = LehmerCode(order);
+  return std::accumulate(code.begin(), code.end(), std::uint64_t{0});
 }
 
 std::uint64_t Discordant(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
@@ -195,9 +175,8 @@ Battery::Battery(std::uint32_t n, double lambda) : n_(n), lambda_(lambda) {
   }
   cycles_ = {harmonic, harmonic - squares};
   mallows_ = {MallowsMean(n, lambda), MallowsVariance(n, lambda)};
-  const double one = std::exp(-lambda) * FixedPointTransform(n, std::exp(lambda / size));
-  const double two = std::exp(-2 * lambda) * FixedPointTransform(n, std::exp(2 * lambda / size));
-  hamming_ = {one, two - one * one};
+  const double one = HammingMoment(n, lambda, 1);
+  hamming_ = {one, HammingMoment(n, lambda, 2) - one * one};
   spearman_ = {0, 1 / (size - 1)};
   sign_ = {0, 1};
   if (n <= 8) {
@@ -332,6 +311,19 @@ std::vector<TestResult> Battery::Results() const {
     results.push_back(sign_.Result("mmd sign"));
   }
   return results;
+}
+
+std::uint64_t Battery::LeastSamples(double alpha) const {
+  // Of all sums that of the Hamming kernel is skewed the most. Beyond z standard deviations lies
+  // cosh(skewness z^3 / (6 sqrt(pairs))) times what does of a normal value; a factor of 13 in one
+  // of twelve tests doubles all rejections.
+  constexpr double kTests = 12;
+  constexpr std::uint64_t kFew = 100;  // of fewer no sum is normal
+  const double mean = hamming_.mean, variance = hamming_.variance;
+  const double third = HammingMoment(n_, lambda_, 3) - 3 * mean * variance - mean * mean * mean;
+  const double z = std::sqrt(2.0) * boost::math::erfc_inv(alpha / kTests);
+  const double root = third / std::pow(variance, 1.5) * z * z * z / 6 / std::acosh(kTests + 1);
+  return std::max(kFew, 2 * static_cast<std::uint64_t>(std::ceil(root * root)));
 }
 
 double BonferroniP(const std::vector<TestResult>& results) {

@@ -7,17 +7,19 @@
 //! whose distribution under uniformity is known exactly. No single one sees everything: the paper's
 //! two (all n! cells at n = 5, and the Mallows kernel) do not see that a cipher yields even
 //! permutations only. So a battery:
-//!   parity          odd permutations: half of them
-//!   orders          all n! orders, n <= 8: chi-squared
-//!   pairs           the places of items 0 and 1, n (n - 1) cells: chi-squared
-//!   lehmer          digit i of the Lehmer code is uniform on {0..n-1-i}, all independent: summed
-//!   chi-squared ascents         mean (n - 1) / 2, variance (n + 1) / 12 inversions      mean n (n
-//!   - 1) / 4, variance n (n - 1) (2 n + 5) / 72 fixed points    mean 1, variance 1 (n >= 2) cycles
-//!   mean H_n, variance H_n - H_n^(2) mmd             pairs of orders under a kernel: Mallows (the
-//!   paper's), Hamming, Spearman, sign
-//! Every test gives a two-sided p-value; a battery's verdict is Bonferroni-corrected. Cost: O(n log
-//! n) an order. Sources: Mitchell et al. 2022, section 5 (MMD, equations 4 to 7); Knight 1966
-//! (inversions by merging); Knuth, TAOCP 3, 5.1 (inversions, ascents), TAOCP 1, 1.2.10 (cycles).
+//! - parity: odd permutations, half of them
+//! - orders: all n! orders, n <= 8, chi-squared
+//! - pairs: the places of items 0 and 1, n (n - 1) cells, chi-squared
+//! - lehmer: digit i of the Lehmer code is uniform on {0..n-1-i}, all independent, chi-squared
+//! - ascents: mean (n - 1) / 2, variance (n + 1) / 12
+//! - inversions: mean n (n - 1) / 4, variance n (n - 1) (2 n + 5) / 72
+//! - fixed points: mean 1, variance 1 (n >= 2)
+//! - cycles: mean H_n, variance H_n - H_n^(2)
+//! - mmd: pairs of orders under a kernel, Mallows (the paper's), Hamming, Spearman, sign
+//! p-values are those of the upper tail for chi-squared, two-sided for the others; a battery's
+//! verdict is Bonferroni-corrected. Cost: O(n log n) an order. Sources: Mitchell et al. 2022,
+//! section 5 (MMD, equations 4 to 7); Knuth, TAOCP 3, 5.1 (inversions, ascents), TAOCP 1, 1.2.10
+//! (cycles).
 
 #include <cstdint>
 #include <functional>
@@ -101,6 +103,10 @@ class Battery {
   std::uint64_t samples() const { return samples_; }
   //! All tests that apply to n and for which there are enough samples (chi-squared: five a cell).
   std::vector<TestResult> Results() const;
+  //! The fewest orders of which sound shufflers are rejected at a corrected level of `alpha` with
+  //! a probability of at most about twice that: sums of fewer have longer tails than a normal
+  //! value. Precondition: 0 < alpha <= 1.
+  std::uint64_t LeastSamples(double alpha) const;
 
  private:
   struct Sum {

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "algorithms/shuffle/philox/engine.hpp"
 #include "algorithms/shuffle/quality/faulty_shufflers.hpp"
 
 namespace retable::shuffle {
@@ -88,6 +89,37 @@ double WorstP(const OrderSource& source, std::uint32_t n, int samples, std::uint
   for (int s = 0; s < samples; ++s)
     battery.Add(source.draw(n, seed + static_cast<std::uint64_t>(s)));
   return BonferroniP(battery.Results());
+}
+
+// Batteries of so many uniform orders that reject at a corrected level of `alpha`.
+int RejectedOf(int batteries, std::uint32_t n, std::uint64_t orders, double alpha) {
+  PhiloxEngine random(n, 0);
+  int rejected = 0;
+  for (int b = 0; b < batteries; ++b) {
+    Battery battery(n);
+    for (std::uint64_t s = 0; s < orders; ++s) {
+      Permutation order = Identity(n);
+      for (std::uint32_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+      battery.Add(order);
+    }
+    rejected += BonferroniP(battery.Results()) < alpha;
+  }
+  return rejected;
+}
+
+// Sums of few orders have longer tails than a normal value: of 20 orders of 8 items ten times as
+// many fair batteries as alpha says were rejected.
+TEST(Battery, RejectsSoundShufflersAsOftenAsItSays) {
+  constexpr double kAlpha = 0.001;
+  constexpr int kBatteries = 1000 / kScale;
+  constexpr double kTwice = 2 * kAlpha * kBatteries;
+  const double most = kTwice + 3 * std::sqrt(kTwice);
+  for (const std::uint32_t n : {3u, 5u, 8u, 16u}) {
+    EXPECT_LT(RejectedOf(kBatteries, n, Battery(n).LeastSamples(kAlpha), kAlpha), most) << n;
+  }
+  EXPECT_GT(RejectedOf(2000, 8, 20, kAlpha), 10);
+  EXPECT_GT(Battery(8).LeastSamples(1e-8), Battery(8).LeastSamples(1e-4));
+  EXPECT_GT(Battery(8).LeastSamples(1e-4), Battery(64).LeastSamples(1e-4));
 }
 
 // Every known fault is seen at some size, and nothing is held against the sound ones.

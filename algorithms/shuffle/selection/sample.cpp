@@ -1,6 +1,5 @@
 #include "algorithms/shuffle/selection/sample.hpp"
 
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -27,20 +26,6 @@ std::vector<std::uint64_t> SampleWithoutReplacement(std::uint64_t n, std::uint64
     }
   }
   return sample;
-}
-
-void SampleRows(const void* in, void* out, std::uint64_t n, std::uint64_t k, std::size_t row_bytes,
-                std::uint64_t seed) {
-  if (row_bytes == 0) throw std::invalid_argument("row_bytes is 0: give the size of one row");
-  const std::vector<std::uint64_t> sample = SampleWithoutReplacement(n, k, seed);
-  if (k > 0 && (in == nullptr || out == nullptr)) {
-    throw std::invalid_argument("a buffer is null but there are rows to move");
-  }
-  const auto* rows = static_cast<const std::byte*>(in);
-  auto* target = static_cast<std::byte*>(out);
-  for (std::uint64_t j = 0; j < k; ++j) {
-    std::memcpy(target + j * row_bytes, rows + sample[j] * row_bytes, row_bytes);
-  }
 }
 
 }  // namespace retable::shuffle

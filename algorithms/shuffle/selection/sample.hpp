@@ -20,10 +20,4 @@ namespace retable::shuffle {
 std::vector<std::uint64_t> SampleWithoutReplacement(std::uint64_t n, std::uint64_t k,
                                                     std::uint64_t seed);
 
-//! k rows of n in random order, without reading the others: row j of `out` is row sample[j] of
-//! `in`, each row_bytes long. Buffers do not overlap. O(k (row_bytes + N / n)).
-//! @throws std::invalid_argument for k > n, row_bytes 0, or a null buffer with rows to move.
-void SampleRows(const void* in, void* out, std::uint64_t n, std::uint64_t k, std::size_t row_bytes,
-                std::uint64_t seed);
-
 }  // namespace retable::shuffle

@@ -57,24 +57,5 @@ TEST(Sample, OfHugeRangesIsDistinctAndEven) {
   EXPECT_THROW(SampleWithoutReplacement(kMaxBijection, kMaxBijection, 1), std::invalid_argument);
 }
 
-TEST(Sample, RowsAreThoseOfTheSample) {
-  for (const std::size_t row_bytes : {1, 4, 10, 24, 100}) {
-    const std::uint64_t n = 300, k = 70;
-    std::vector<std::uint8_t> in(n * row_bytes), out(k * row_bytes + 1, 7);
-    for (std::size_t b = 0; b < in.size(); ++b) {
-      in[b] = static_cast<std::uint8_t>((b * 2654435761u) >> 9);
-    }
-    SampleRows(in.data(), out.data(), n, k, row_bytes, 5);
-    const auto sample = SampleWithoutReplacement(n, k, 5);
-    for (std::uint64_t j = 0; j < k * row_bytes; ++j) {
-      ASSERT_EQ(out[j], in[sample[j / row_bytes] * row_bytes + j % row_bytes]) << row_bytes;
-    }
-    EXPECT_EQ(out.back(), 7);
-  }
-  EXPECT_NO_THROW(SampleRows(nullptr, nullptr, 0, 0, 8, 1));
-  EXPECT_THROW(SampleRows(nullptr, nullptr, 5, 2, 8, 1), std::invalid_argument);
-  EXPECT_THROW(SampleRows(nullptr, nullptr, 5, 2, 0, 1), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace retable::shuffle

@@ -13,18 +13,6 @@ std::vector<harness::ParameterSpec> InputSettings() {
           {"inputs", std::string("all"), "all columns, or only positive ones (xmin > 0)"}};
 }
 
-std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
-                                              const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    throw harness::UnknownName("no such data", name, known);
-  }
-  harness::DatasetInfo info;
-  info.name = name;
-  info.present = true;
-  info.origin = "generator";
-  return {info};
-}
-
 void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values) {
   for (int pass = 0; pass < sketch.passes(); ++pass) {
     sketch.begin_pass(pass);

@@ -23,11 +23,6 @@ struct SketchInput {
 //! The settings that choose inputs; every quantile protocol that reads data sets has them.
 std::vector<harness::ParameterSpec> InputSettings();
 
-//! The one data set that a protocol makes itself. @throws harness::UnknownName for a name that is
-//! not among those of `known`
-std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
-                                              const std::vector<std::string>& known);
-
 //! Takes the values into the sketch, as often as it needs.
 void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values);
 

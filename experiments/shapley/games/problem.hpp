@@ -37,7 +37,8 @@ struct Problem {
 };
 
 //! A data set as the games use it: adult in one-hot codes (107 columns), cal_housing in
-//! scikit-learn's form, others as they are. @throws std::invalid_argument without a target.
+//! scikit-learn's form, others as they are. @throws std::invalid_argument without a target that
+//! is a number or one of two classes.
 datasets::Frame LoadTabular(const std::string& dataset);
 //! Whether targets are 0 and 1, both.
 bool TwoClasses(std::span<const float> targets);

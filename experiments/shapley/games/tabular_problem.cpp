@@ -22,15 +22,23 @@
 #include "experiments/shapley/games/trees/tree_game.hpp"
 #include "harness/plan/plan.hpp"
 
+// What of models is kept between cells: own trees have no categories and one output.
+namespace retable::treeshap {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TreeNode, feature, threshold, left, right, cover, value)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Tree, nodes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TreeEnsemble, features, base_score, trees)
+}  // namespace retable::treeshap
+
 namespace retable::experiments {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Mlp, features, hidden, weight, bias, out, out_bias, epochs, loss)
+using nlohmann::json;
+
 namespace {
 
-using nlohmann::json;
 using retable::treeshap::RowBlock;
-using retable::treeshap::Tree;
 using retable::treeshap::TreeEnsemble;
 using retable::treeshap::TreeExplainer;
-using retable::treeshap::TreeNode;
 
 constexpr int kTabulated = 14;  // players of a game that is kept as a table
 
@@ -46,58 +54,8 @@ struct Trained {
   RowBlock Foreground() const { return {foreground, foreground.size() / columns, columns}; }
   RowBlock Background() const { return {background, background.size() / columns, columns}; }
 };
-
-json ToJson(const TreeEnsemble& model) {
-  json trees = json::array();
-  for (const Tree& tree : model.trees) {
-    json nodes = json::array();
-    for (const TreeNode& n : tree.nodes) {
-      nodes.push_back({n.feature, n.threshold, n.left, n.right, n.cover, n.value});
-    }
-    trees.push_back(nodes);
-  }
-  return {{"features", model.features}, {"base", model.base_score}, {"trees", trees}};
-}
-
-TreeEnsemble TreesFromJson(const json& j) {
-  TreeEnsemble model;
-  model.features = j.at("features");
-  model.base_score = j.at("base").get<std::vector<double>>();
-  for (const json& nodes : j.at("trees")) {
-    Tree tree;
-    for (const json& n : nodes) {
-      TreeNode node;
-      node.feature = n.at(0);
-      node.threshold = n.at(1);
-      node.left = n.at(2);
-      node.right = n.at(3);
-      node.cover = n.at(4);
-      node.value = n.at(5);
-      tree.nodes.push_back(node);
-    }
-    model.trees.push_back(std::move(tree));
-  }
-  return model;
-}
-
-json ToJson(const Mlp& m) {
-  return {{"features", m.features}, {"hidden", m.hidden}, {"weight", m.weight},
-          {"bias", m.bias},         {"out", m.out},       {"out_bias", m.out_bias},
-          {"epochs", m.epochs},     {"loss", m.loss}};
-}
-
-Mlp MlpFromJson(const json& j) {
-  Mlp m;
-  m.features = j.at("features");
-  m.hidden = j.at("hidden");
-  m.weight = j.at("weight").get<std::vector<float>>();
-  m.bias = j.at("bias").get<std::vector<float>>();
-  m.out = j.at("out").get<std::vector<float>>();
-  m.out_bias = j.at("out_bias");
-  m.epochs = j.at("epochs");
-  m.loss = j.at("loss");
-  return m;
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Trained, columns, rows, logistic, foreground, background, trees,
+                                   mlp)
 
 bool IsMlp(const harness::CellConfig& cell) {
   const std::string model = TextOf(cell.settings, "model");
@@ -125,44 +83,45 @@ void Standardise(std::vector<float>& rows, std::size_t columns) {
   }
 }
 
-json Train(const harness::CellConfig& cell) {
+Trained Train(const harness::CellConfig& cell) {
   const auto frame = LoadTabular(cell.dataset);
   const std::size_t columns = frame.columns.size();
   auto values = frame.RowMajor();
   if (std::get<bool>(cell.settings.at("standardise"))) Standardise(values, columns);
   const RowBlock block{values, static_cast<std::size_t>(frame.rows), columns};
   const bool logistic = TwoClasses(frame.target->values);
-  const auto front = static_cast<std::size_t>(IntegerOf(cell.settings, "foreground"));
-  const auto back = static_cast<std::size_t>(IntegerOf(cell.settings, "background"));
-  if (front < 1 || back < 1 || front + back > block.rows) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const auto front = static_cast<std::size_t>(IntegerIn(cell.settings, "foreground", 1, kMost));
+  const auto back = static_cast<std::size_t>(IntegerIn(cell.settings, "background", 1, kMost));
+  if (front + back > block.rows) {
     throw std::invalid_argument("foreground and background need " + std::to_string(front + back) +
-                                " rows, one of each at least; \"" + cell.dataset + "\" has " +
+                                " rows; \"" + cell.dataset + "\" has " +
                                 std::to_string(block.rows));
   }
-  json trained = {{"columns", columns}, {"rows", block.rows}, {"logistic", logistic}};
+  Trained trained;
+  trained.columns = columns;
+  trained.rows = frame.rows;
+  trained.logistic = logistic;
   if (IsMlp(cell)) {
     MlpOptions options;
-    options.epochs = static_cast<int>(IntegerOf(cell.settings, "epochs"));
+    options.epochs = static_cast<int>(IntegerIn(cell.settings, "epochs", 1, 1000000));
     options.logistic = logistic;
-    trained["mlp"] = ToJson(TrainMlp(block, frame.target->values, options));
+    trained.mlp = TrainMlp(block, frame.target->values, options);
   } else {
     BoostingOptions options;
-    options.rounds = static_cast<int>(IntegerOf(cell.settings, "rounds"));
-    options.depth = static_cast<int>(IntegerOf(cell.settings, "depth"));
+    options.rounds = static_cast<int>(IntegerIn(cell.settings, "rounds", 0, 1000000));
+    options.depth = static_cast<int>(IntegerIn(cell.settings, "depth", 0, 512));
     options.logistic = logistic;
-    trained["trees"] = ToJson(TrainBoostedTrees(block, frame.target->values, options));
+    trained.trees = TrainBoostedTrees(block, frame.target->values, options);
   }
   std::vector<std::int32_t> order(block.rows);
   shapley::UniformOrder(static_cast<std::uint64_t>(IntegerOf(cell.settings, "rows_seed")), 0, 0,
                         order);
-  std::vector<float> foreground, background;
   for (std::size_t k = 0; k < front + back; ++k) {
     const auto row = block.row(static_cast<std::size_t>(order[k]));
-    auto& to = k < back ? background : foreground;
+    auto& to = k < back ? trained.background : trained.foreground;
     to.insert(to.end(), row.begin(), row.end());
   }
-  trained["foreground"] = foreground;
-  trained["background"] = background;
   return trained;
 }
 
@@ -172,17 +131,8 @@ Trained Get(const harness::CellConfig& cell) {
     std::visit([&](const auto& value) { identity[spec.name] = value; },
                cell.settings.at(spec.name));
   }
-  const json kept =
-      KeptModel(identity, harness::FamilySourceHash("shapley"), [&] { return Train(cell); });
-  Trained trained;
-  trained.columns = kept.at("columns");
-  trained.rows = kept.at("rows");
-  trained.logistic = kept.at("logistic");
-  trained.foreground = kept.at("foreground").get<std::vector<float>>();
-  trained.background = kept.at("background").get<std::vector<float>>();
-  if (kept.contains("mlp")) trained.mlp = MlpFromJson(kept.at("mlp"));
-  if (kept.contains("trees")) trained.trees = TreesFromJson(kept.at("trees"));
-  return trained;
+  return KeptModel(identity, harness::FamilySourceHash("shapley"), [&] { return Train(cell); })
+      .get<Trained>();
 }
 
 double Difference(double a, double b) {
@@ -277,6 +227,10 @@ datasets::Frame LoadTabular(const std::string& dataset) {
   if (dataset == "adult") frame = datasets::OneHot(frame);
   if (dataset == "cal_housing") frame = datasets::CaliforniaHousing(frame);
   if (!frame.target) throw std::invalid_argument("\"" + dataset + "\" has no target column");
+  if (frame.target->kind != datasets::ColumnKind::kNumeric && !TwoClasses(frame.target->values)) {
+    throw std::invalid_argument("the target of \"" + dataset +
+                                "\" is neither a number nor one of two classes");
+  }
   return frame;
 }
 

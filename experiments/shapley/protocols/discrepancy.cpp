@@ -9,8 +9,7 @@
 #include <cmath>
 
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
-#include "experiments/common/integer_in.hpp"
-#include "experiments/common/only_dataset.hpp"
+#include "experiments/common/adapters.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -62,7 +61,7 @@ class DiscrepancyProtocol final : public harness::Protocol {
              "most places (permutations times players) that designs are searched for; 0: any"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveOnly("permutations", "all orders of d players", dataset);
+    return ResolveMade(dataset, {"permutations"}, "all orders of d players");
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
     const std::int64_t most = IntegerOr(cell.settings, "search_limit", 0);

@@ -26,8 +26,7 @@
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
-#include "experiments/common/integer_in.hpp"
-#include "experiments/common/only_dataset.hpp"
+#include "experiments/common/adapters.hpp"
 #include "harness/protocol.hpp"
 
 namespace retable::experiments {
@@ -268,7 +267,7 @@ class GeometryProtocol final : public harness::Protocol {
             {"points", std::int64_t{1000}, "of a repeat"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveOnly("permutations", "points on the sphere", dataset);
+    return ResolveMade(dataset, {"permutations"}, "points on the sphere");
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {

@@ -4,14 +4,14 @@
 #include <cstring>
 
 #include "base/sha256.hpp"
-#include "experiments/common/only_dataset.hpp"
+#include "experiments/common/adapters.hpp"
 
 namespace retable::experiments {
 
 std::vector<harness::DatasetInfo> ResolveSequence(const std::string& name) {
-  auto only = ResolveOnly("sequence", "generator", name);
-  only[0].sha256 = Sha256("items 0, 1, ..., n - 1");
-  return only;
+  auto made = ResolveMade(name, {"sequence"});
+  made[0].sha256 = Sha256("items 0, 1, ..., n - 1");
+  return made;
 }
 
 void NumberItems(std::span<std::byte> items, std::uint64_t n, std::size_t item_bytes) {

@@ -3,15 +3,16 @@
 //!
 //! Orders come from successive seeds; at 64, 128, 256, ... orders up to the limit every test gives
 //! a p-value. A test rejects when p < alpha / (tests x looks), so that a sound shuffler is rejected
-//! by any test at any look with probability alpha at most. 0 stands for "not rejected up to the
-//! limit".
+//! by any test at any look with a probability of about alpha; of few items more often, since their
+//! first looks have fewer orders than Battery::LeastSamples asks for. 0 stands for "not rejected up
+//! to the limit".
 
 #include <cmath>
 #include <map>
 
 #include "algorithms/shuffle/quality/faulty_shufflers.hpp"
 #include "algorithms/shuffle/quality/statistics.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
 
@@ -47,16 +48,16 @@ class ShufflePower final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto n = static_cast<std::uint32_t>(IntegerIn(cell.axes, "items", 2, 65536));
-    const auto limit = static_cast<std::uint64_t>(IntegerOf(cell.settings, "limit"));
+    const auto limit = static_cast<std::uint64_t>(IntegerIn(cell.settings, "limit", kFirst, kMost));
     const double alpha = std::get<double>(cell.settings.at("alpha"));
-    const double looks = std::floor(std::log2(static_cast<double>(limit) / 64)) + 1;
+    const double looks = std::floor(std::log2(static_cast<double>(limit) / kFirst)) + 1;
     std::map<std::string, double> rejected;
     harness::Outcome outcome;
     for (const auto& source : shuffle::OrderSources()) {
       if (source.name != cell.algorithm) continue;
       shuffle::Battery battery(n);
       std::uint64_t drawn = 0;
-      for (std::uint64_t look = 64; look <= limit; look *= 2) {
+      for (std::uint64_t look = kFirst; look <= limit; look *= 2) {
         for (; drawn < look; ++drawn) {
           battery.Add(source.draw(n, static_cast<std::uint64_t>(cell.seed) * 1000003 + drawn));
         }
@@ -78,6 +79,9 @@ class ShufflePower final : public harness::Protocol {
                             0,    "exact nulls"};
     return outcome;
   }
+
+ private:
+  static constexpr std::int64_t kFirst = 64, kMost = std::int64_t{1} << 40;  // orders
 };
 
 RETABLE_PROTOCOL(ShufflePower);

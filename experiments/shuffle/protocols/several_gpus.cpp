@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/cuda/devices.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"

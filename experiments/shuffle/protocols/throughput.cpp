@@ -17,7 +17,7 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "experiments/shuffle/peers/external_shuffler.hpp"
 #include "experiments/shuffle/protocols/fairness.hpp"

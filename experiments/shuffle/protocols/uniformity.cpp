@@ -7,11 +7,12 @@
 //! round.
 
 #include <cmath>
+#include <stdexcept>
 
 #include "algorithms/shuffle/quality/statistics.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
 
@@ -44,7 +45,9 @@ class ShuffleUniformity final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto n = static_cast<std::uint32_t>(IntegerIn(cell.settings, "n", 2, 65536));
-    const auto orders = static_cast<std::uint64_t>(IntegerOf(cell.settings, "orders"));
+    const auto orders =
+        static_cast<std::uint64_t>(IntegerIn(cell.settings, "orders", 2, std::int64_t{1} << 40));
+    if (orders % 2 != 0) throw std::invalid_argument("orders: an even number, they are paired");
     const double alpha = std::get<double>(cell.settings.at("alpha"));
     const double lambda = std::get<double>(cell.settings.at("lambda"));
     harness::CellConfig with_rounds = cell;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
@@ -261,6 +262,22 @@ TEST(ErrorProtocol, DevicesAgree) {
       }
     }
   }
+}
+
+// No rows were no error, 2^32 + 2 levels two, and three classes the numbers 0, 1 and 2.
+TEST(ErrorProtocol, WhatItCannotMeasureIsRefused) {
+  const auto refuses = [](const harness::CellConfig& cell) {
+    EXPECT_THROW(harness::FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+  };
+  for (const auto& [name, value] : std::map<std::string, std::int64_t>{
+           {"foreground", -1}, {"background", 0}, {"depth", (std::int64_t{1} << 32) + 2}}) {
+    auto cell = ErrorCell("MC", 100);
+    cell.settings[name] = value;
+    refuses(cell);
+  }
+  auto classes = ErrorCell("MC", 100);
+  classes.dataset = "iris";
+  refuses(classes);
 }
 
 TEST(ErrorProtocol, ABudgetTooSmallIsSkippedWithTheReason) {

@@ -1,0 +1,31 @@
+#pragma once
+//! @file
+//! A registered method that a user names.
+
+#include <algorithm>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "algorithms/common/registry.hpp"
+
+namespace retable {
+
+//! The method of that name on that device. `others` are methods that such a user cannot take.
+//! @throws std::invalid_argument that lists the names there are; `kind` says of what
+template <class Interface>
+const Method<Interface>& MethodByName(const char* kind, const std::string& name, Device device,
+                                      std::initializer_list<std::string_view> others = {}) {
+  std::string names;
+  for (const auto& method : Registry<Interface>::Instance().Methods()) {
+    if (method.device != device || std::ranges::count(others, method.name) > 0) continue;
+    if (method.name == name) return method;
+    names += (names.empty() ? "" : ", ") + method.name;
+  }
+  throw std::invalid_argument("no " + std::string(kind) + " \"" + name + "\" on " +
+                              DeviceName(device) + "; there are " +
+                              (names.empty() ? "none" : names));
+}
+
+}  // namespace retable
