@@ -7,7 +7,7 @@
 #include "algorithms/extratrees/published/trainer.hpp"
 #include "base/sha256.hpp"
 #include "datasets/registry/catalog.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "harness/protocol.hpp"
 

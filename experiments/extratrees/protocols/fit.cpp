@@ -15,7 +15,7 @@
 #include "algorithms/extratrees/fit_work.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "base/cuda/devices.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/common/resident_program.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "harness/protocol.hpp"

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
-#include "experiments/common/integer_in.hpp"
+#include "experiments/common/adapters.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "experiments/extratrees/protocols/shared_run.hpp"
 #include "harness/plan/cell_json.hpp"
