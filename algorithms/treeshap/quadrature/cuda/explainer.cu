@@ -110,8 +110,6 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     }
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
-
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape_, rows);
     RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
@@ -130,10 +128,6 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const std::size_t at_once = Plan(rows.rows);
     pipeline_.RunOnDevice(rows, features(), at_once, {{}, features() + 1, expected_});
-  }
-
-  Results interactions(const RowBlock& rows) override {
-    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -367,7 +361,6 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
   AccumulatorLayout layout_ = AccumulatorLayout::kPerFeature;
-  TreeEnsemble shape_;                            // features and groups alone
   TreeEnsemble model_;                            // for interactions, compiled at first use
   std::unique_ptr<DeviceInteractions> pairs_[2];  // for few rows and for many
   std::vector<double> expected_;
