@@ -91,15 +91,19 @@ constexpr std::size_t kPlaces = std::size_t{1} << 16;  // that a bundle can name
 // Sums of segments that wait for each other.
 constexpr std::size_t kSplitBytes = std::size_t{256} << 20;
 
-}  // namespace
-
 template <class T>
-class QuadratureEngine<T>::State {
+class Engine final : public QuadratureEngine<T> {
  public:
-  explicit State(const EngineOptions& options)
+  using typename QuadratureEngine<T>::Sums;
+  using typename QuadratureEngine<T>::Sink;
+  using QuadratureEngine<T>::shape;
+  using QuadratureEngine<T>::expected;
+  using QuadratureEngine<T>::outputs;
+
+  explicit Engine(const EngineOptions& options)
       : threads_(options.threads), banzhaf_(options.banzhaf), kernels_(Choose<T>(options.isa)) {}
 
-  void Prepare(const TreeEnsemble& model) {
+  void Prepare(const TreeEnsemble& model) override {
     AnnotatedModel annotated = Annotate(model);
     shape.features = model.features;
     shape.groups = model.groups;
@@ -112,7 +116,7 @@ class QuadratureEngine<T>::State {
     Bundle();
   }
 
-  void Run(const RowBlock& rows, bool pairs, const Sink& sink) {
+  void Run(const RowBlock& rows, bool pairs, const Sink& sink) override {
     ValidateRows(shape, rows);
     if (pairs) {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -121,10 +125,6 @@ class QuadratureEngine<T>::State {
     }
     Explain({rows, pairs, sink});
   }
-
-  TreeEnsemble shape;  // features and groups alone
-  std::vector<double> expected;
-  std::vector<OutputColumns> outputs;
 
  private:
   static constexpr std::size_t kL = kLanes<T>;
@@ -522,31 +522,11 @@ class QuadratureEngine<T>::State {
   bool has_pairs_ = false;  // pairs have been asked for
 };
 
-template <class T>
-QuadratureEngine<T>::QuadratureEngine(const EngineOptions& options)
-    : state_(std::make_unique<State>(options)) {}
-template <class T>
-QuadratureEngine<T>::~QuadratureEngine() = default;
+}  // namespace
 
 template <class T>
-void QuadratureEngine<T>::Prepare(const TreeEnsemble& model) {
-  state_->Prepare(model);
-}
-template <class T>
-void QuadratureEngine<T>::Run(const RowBlock& rows, bool pairs, const Sink& sink) {
-  state_->Run(rows, pairs, sink);
-}
-template <class T>
-const TreeEnsemble& QuadratureEngine<T>::shape() const {
-  return state_->shape;
-}
-template <class T>
-const std::vector<double>& QuadratureEngine<T>::expected() const {
-  return state_->expected;
-}
-template <class T>
-const OutputColumns& QuadratureEngine<T>::columns(std::size_t output) const {
-  return state_->outputs[output];
+std::unique_ptr<QuadratureEngine<T>> QuadratureEngine<T>::Make(const EngineOptions& options) {
+  return std::make_unique<Engine<T>>(options);
 }
 
 template class QuadratureEngine<float>;

@@ -1,6 +1,7 @@
 // "Quadrature" on the CPU: values and matrices from the sums of quadrature/cpu/engine.hpp.
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 #include "algorithms/treeshap/flop_count.hpp"
@@ -15,12 +16,12 @@ namespace {
 template <class T>
 class QuadratureExplainer final : public TreeExplainer {
  public:
-  explicit QuadratureExplainer(const EngineOptions& options) : engine_(options) {}
+  explicit QuadratureExplainer(const EngineOptions& options)
+      : engine_(QuadratureEngine<T>::Make(options)) {}
 
   void prepare(const TreeEnsemble& model) override {
-    engine_.Prepare(model);
-    shape_.features = model.features;
-    shape_.groups = model.groups;
+    engine_->Prepare(model);
+    shape_ = engine_->shape;
   }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
@@ -49,19 +50,19 @@ class QuadratureExplainer final : public TreeExplainer {
   // Writes `size` numbers for each row and output.
   void Explain(const RowBlock& rows, bool pairs, double* results, std::size_t size) {
     const auto outputs = static_cast<std::size_t>(shape_.groups);
-    engine_.Run(rows, pairs,
-                [&](std::size_t output, std::size_t first, std::size_t count, const Sums* sums) {
-                  for (std::size_t lane = 0; lane < count; ++lane) {
-                    double* out = results + ((first + lane) * outputs + output) * size;
-                    std::fill_n(out, size, 0.0);
-                    out[size - 1] = engine_.expected()[output];
-                    if (pairs) {
-                      WriteMatrix(engine_.columns(output), sums, lane, out);
-                    } else {
-                      WriteValues(engine_.columns(output), sums, lane, out);
-                    }
-                  }
-                });
+    engine_->Run(rows, pairs,
+                 [&](std::size_t output, std::size_t first, std::size_t count, const Sums* sums) {
+                   for (std::size_t lane = 0; lane < count; ++lane) {
+                     double* out = results + ((first + lane) * outputs + output) * size;
+                     std::fill_n(out, size, 0.0);
+                     out[size - 1] = engine_->expected[output];
+                     if (pairs) {
+                       WriteMatrix(engine_->outputs[output], sums, lane, out);
+                     } else {
+                       WriteValues(engine_->outputs[output], sums, lane, out);
+                     }
+                   }
+                 });
   }
 
   static void WriteValues(const OutputColumns& output, const Sums* sums, std::size_t lane,
@@ -89,7 +90,7 @@ class QuadratureExplainer final : public TreeExplainer {
     }
   }
 
-  QuadratureEngine<T> engine_;
+  std::unique_ptr<QuadratureEngine<T>> engine_;
 };
 
 std::unique_ptr<TreeExplainer> MakeQuadrature(const Parameters& parameters) {
