@@ -59,11 +59,7 @@ double CategoryCode(const TreeEnsemble& model, int feature, Value value, const s
 // Whether sums of the leaves may be beyond floats, or beyond doubles: then results are looked at.
 bool MayOverflow(const TreeEnsemble& model) {
   double sum = 0;
-  for (const treeshap::Tree& tree : model.trees) {
-    double largest = 0;
-    for (const auto& node : tree.nodes) largest = std::max(largest, std::abs(node.value));
-    sum += largest;
-  }
+  for (const treeshap::Tree& tree : model.trees) sum += treeshap::LargestLeaf(tree);
   return !(sum < 1e30);
 }
 

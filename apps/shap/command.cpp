@@ -367,11 +367,7 @@ void RequireProcessor(const Arguments& a, const char* option) {
 // Floats below 1e-38 have fewer digits, and sums hold parts that are smaller than the leaves.
 void NoteSmallLeaves(const Arguments& a, Job& job) {
   double largest = 0;
-  for (const Tree& tree : job.model.trees) {
-    for (const TreeNode& node : tree.nodes) {
-      if (node.is_leaf()) largest = std::max(largest, std::abs(node.value));
-    }
-  }
+  for (const Tree& tree : job.model.trees) largest = std::max(largest, LargestLeaf(tree));
   if (a.precision == "double" || largest == 0 || largest >= 1e-34) return;
   job.notes.push_back(
       fmt::format("{}: no leaf is larger than {:.3g}, where 32 bits lose digits; use --precision "
