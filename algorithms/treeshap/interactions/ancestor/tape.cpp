@@ -464,8 +464,7 @@ InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
     const bool wide = tree.path_features > ancestor::kFewPositions;
     if (!rules.contains(points)) rules[points] = GaussLegendre(points);
     std::size_t begin = 0;
-    TapeOptions sizes{.points = {4, 6, 8}, .max_points = 8};
-    if (wide) sizes.points = {8};
+    const std::vector<int> sizes = wide ? std::vector{8} : std::vector{4, 6, 8};
     for (const int size : Passes(points, sizes)) {
       TapeDraft& draft = drafts[{size, wide}];
       draft.tape.points = size;

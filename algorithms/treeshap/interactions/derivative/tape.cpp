@@ -554,7 +554,7 @@ DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
     const int points = FloatPoints(tree);
     if (!rules.contains(points)) rules[points] = GaussLegendre(points);
     std::size_t begin = 0;
-    for (const int size : Passes(points, {.points = {4, 6, 8}, .max_points = 8})) {
+    for (const int size : Passes(points, {4, 6, 8})) {
       DerivativeTape& tape = tapes[size];
       tape.points = size;
       tape.sizes.features = static_cast<std::uint32_t>(model.features);

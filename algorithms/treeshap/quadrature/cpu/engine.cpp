@@ -164,9 +164,7 @@ class Engine final : public QuadratureEngine<T> {
     struct Pass {
       std::size_t tree, begin, count;
     };
-    TapeOptions sizes;
-    sizes.points = PointsOf<T>(kernels_);
-    sizes.max_points = sizes.points.back();
+    const std::vector<int> sizes = PointsOf<T>(kernels_);
     // Every subset weighs the same where each feature is present with probability one half.
     std::map<int, QuadratureRule> rules = {{0, {{0.5}, {1.0}}}};
     const auto rule_of = [&](std::size_t t) {

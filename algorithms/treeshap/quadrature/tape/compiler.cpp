@@ -579,18 +579,11 @@ void LaySubtreeTapes(SubtreeTapes& tapes, Tape& tape) {
 
 }  // namespace
 
-std::vector<int> Passes(int points, const TapeOptions& options) {
+std::vector<int> Passes(int points, const std::vector<int>& sizes) {
   std::vector<int> passes;
-  while (points > 0) {
-    int size = options.max_points;
-    for (const int candidate : options.points) {
-      if (candidate >= points && candidate <= options.max_points) {
-        size = candidate;
-        break;
-      }
-    }
-    passes.push_back(size);
-    points -= size;
+  for (; points > 0; points -= passes.back()) {
+    const auto enough = std::ranges::lower_bound(sizes, points);
+    passes.push_back(enough == sizes.end() ? sizes.back() : *enough);
   }
   return passes;
 }
@@ -612,7 +605,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
     if (tree.nodes[0].feature < 0) continue;  // a single leaf moves the expected value alone
     std::size_t begin = 0;
     const int points = FloatPoints(tree);
-    for (const int size : Passes(points, options)) {
+    for (const int size : Passes(points, options.points)) {
       passes[size].push_back({tree.group, t, points, begin});
       begin += static_cast<std::size_t>(size);
     }
