@@ -24,12 +24,7 @@ using Kernels = SimdKernels<T> (*)(int points);
 
 template <class T>
 Kernels<T> KernelsFor(const std::string& isa) {
-  if constexpr (sizeof(T) == 4) {
-    return isa == "avx512" ? SimdAvx512Float : (isa == "avx2" ? SimdAvx2Float : SimdBaselineFloat);
-  } else {
-    return isa == "avx512" ? SimdAvx512Double
-                           : (isa == "avx2" ? SimdAvx2Double : SimdBaselineDouble);
-  }
+  return isa == "avx512" ? SimdAvx512<T> : isa == "avx2" ? SimdAvx2<T> : SimdBaseline<T>;
 }
 
 bool CpuHas(const std::string& isa) {
@@ -157,8 +152,6 @@ class Engine final : public QuadratureEngine<T> {
     std::vector<Lanes<T>> phi, stack;
     std::vector<T> bundled;
   };
-
-  static std::size_t BlocksOf(const RowBlock& rows) { return (rows.rows + kL - 1) / kL; }
 
   void PackTrees(const AnnotatedModel& model) {
     struct Pass {
@@ -318,7 +311,7 @@ class Engine final : public QuadratureEngine<T> {
   }
 
   void Explain(const Request& request) const {
-    const std::size_t blocks = BlocksOf(request.rows);
+    const std::size_t blocks = (request.rows.rows + kL - 1) / kL;
     const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : AvailableThreads());
     if (blocks < 4 * threads && threads > 1 && segments_.size() > 1) {
       std::size_t width = 0;  // of a block's sums over all segments
@@ -362,7 +355,7 @@ class Engine final : public QuadratureEngine<T> {
         if (!first) Add(part.data(), total.size(), total.data());
       }
       for (std::size_t b = begin; b < end; ++b) {
-        Deliver(request, g, b, total.data() + (b - begin) * width);
+        request.sink(g, b * kL, RowsOf(request.rows, b), total.data() + (b - begin) * width);
       }
     }
   }
@@ -399,7 +392,7 @@ class Engine final : public QuadratureEngine<T> {
         else
           Add(part, width, total.data());
       }
-      Deliver(request, g, begin + b, total.data());
+      request.sink(g, (begin + b) * kL, RowsOf(request.rows, begin + b), total.data());
     });
   }
 
@@ -498,11 +491,6 @@ class Engine final : public QuadratureEngine<T> {
       }
     }
     to.missing[at] = missing ? 1 : 0;
-  }
-
-  void Deliver(const Request& request, std::size_t group, std::size_t block,
-               const Sums* sums) const {
-    request.sink(group, block * kL, RowsOf(request.rows, block), sums);
   }
 
   int threads_;
