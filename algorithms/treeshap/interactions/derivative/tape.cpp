@@ -10,6 +10,7 @@
 #include "algorithms/treeshap/interactions/common/sums.hpp"
 #include "algorithms/treeshap/interactions/common/tile_tape.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
+#include "algorithms/treeshap/sorted_set.hpp"
 
 namespace retable::treeshap {
 
@@ -92,21 +93,14 @@ class TilePlanner {
     return rank(left, During(left, right)) >= rank(right, During(right, left));
   }
 
-  template <class T>
-  static std::vector<T> Union(const std::vector<T>& a, const std::vector<T>& b) {
-    std::vector<T> all;
-    all.reserve(a.size() + b.size());
-    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
-    return all;
-  }
-
   static Subtree Joined(std::int32_t feature, const Subtree& left, const Subtree& right) {
     Subtree joined;
     joined.leaves = left.leaves + right.leaves;
     joined.height = 1 + std::max(left.height, right.height);
     joined.whole = left.features.empty() && right.features.empty();
     joined.simple = joined.whole;
-    joined.features = Union(left.features, right.features);
+    joined.features = left.features;
+    MergeSorted(joined.features, right.features);
     // A second child that is a tile of its own, or of at most one split, keeps no vectors.
     const auto kept = [](const Subtree& subtree) {
       return subtree.below || subtree.simple ? 0 : Count(subtree.features.size());
@@ -120,8 +114,10 @@ class TilePlanner {
       if (f != feature) met.push_back(InteractionOf(f, feature));
     }
     std::sort(met.begin(), met.end());
-    joined.interactions = Union(Union(left.interactions, right.interactions), met);
-    joined.features = Union(joined.features, {feature});
+    joined.interactions = left.interactions;
+    MergeSorted(joined.interactions, right.interactions);
+    MergeSorted(joined.interactions, met);
+    MergeSorted(joined.features, {feature});
     return joined;
   }
 
