@@ -34,20 +34,6 @@ inline void Words(std::vector<std::uint32_t> list, std::vector<Float4>& words) {
   }
 }
 
-//! A split as interpreters read it: (lower, upper, threshold, feature | flags), or offsets of sets
-//! in place of the bounds.
-inline Float4 SplitWords(const AnnotatedNode& at, const std::vector<std::uint32_t>& sets,
-                         std::uint32_t feature) {
-  const std::uint32_t flags = (at.missing_inside ? tape::kMissingInside : 0u) |
-                              (at.missing_left ? 0u : tape::kMissingAbove);
-  if (at.left_set < 0) return {at.lower, at.upper, at.threshold, Word(feature | flags)};
-  const auto offset = [&](std::int32_t set) {
-    return Word(set < 0 ? ~0u : sets[static_cast<std::size_t>(set)]);
-  };
-  return {offset(at.inside_set), offset(at.left_set), at.threshold,
-          Word(feature | flags | tape::kCategorical)};
-}
-
 //! What a pass of a tree needs; the plan says where tiles begin.
 template <class Plan>
 struct TilePass {

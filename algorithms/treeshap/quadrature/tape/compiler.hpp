@@ -87,4 +87,9 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options);
 //! 8}.
 std::vector<int> Passes(int points, const std::vector<int>& sizes);
 
+//! A split as interpreters read it: (lower, upper, threshold, feature | flags), or offsets of sets
+//! in place of the bounds.
+Float4 SplitWords(const AnnotatedNode& at, const std::vector<std::uint32_t>& sets,
+                  std::uint32_t feature);
+
 }  // namespace retable::treeshap
