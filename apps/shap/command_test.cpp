@@ -399,7 +399,7 @@ TEST_F(ShapCommand, NamesWhatIsWrongWithArrays) {
   EXPECT_FALSE(std::filesystem::exists(Path("p.npy")));
   for (const std::string more : {"--resume", "--interactions", "--all-trees"}) {
     EXPECT_EQ(Explain("forest.json", "rows.csv", {"--out", Path("p.parquet"), more}), 1);
-    EXPECT_NE(err_.str().find(".csv or .npy, not as"), std::string::npos) << err_.str();
+    EXPECT_NE(err_.str().find("is neither .csv nor .npy"), std::string::npos) << err_.str();
   }
   Refuses(Explain("forest.json", "nowhere.npy"), {"nowhere.npy", "No such file"});
   Write("three.npy", NpyText<float>({1, 2, 3}, {1, 3}));

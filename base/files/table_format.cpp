@@ -29,7 +29,7 @@ bool IsArrayOutput(const std::string& path) {
   if (format == TableFormat::kNpy || format == TableFormat::kCsv || EndingOf(path).empty()) {
     return format == TableFormat::kNpy;
   }
-  throw OutputRefused("results are written as .csv or .npy, not as " + path);
+  throw OutputRefused(path + " is neither .csv nor .npy, as results are written");
 }
 
 void RefuseFormat(const std::string& path) {
