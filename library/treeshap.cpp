@@ -59,11 +59,7 @@ double CategoryCode(const TreeEnsemble& model, int feature, Value value, const s
 // Whether sums of the leaves may be beyond floats, or beyond doubles: then results are looked at.
 bool MayOverflow(const TreeEnsemble& model) {
   double sum = 0;
-  for (const treeshap::Tree& tree : model.trees) {
-    double largest = 0;
-    for (const auto& node : tree.nodes) largest = std::max(largest, std::abs(node.value));
-    sum += largest;
-  }
+  for (const treeshap::Tree& tree : model.trees) sum += treeshap::LargestLeaf(tree);
   return !(sum < 1e30);
 }
 
@@ -162,25 +158,15 @@ struct TreeExplainer::State {
   }
 
   template <class Real>
-  void Values(std::span<const Real> x, std::size_t rows, std::span<double> phi) {
-    Explain(x, rows, treeshap::ValuesPerRow(ensemble()), phi, &FallbackExplainer::values_to);
-  }
-  template <class Real>
-  void Interactions(std::span<const Real> x, std::size_t rows, std::span<double> matrices) {
-    RequireNoBackground();
-    Explain(x, rows, treeshap::InteractionsPerRow(ensemble()), matrices,
-            &FallbackExplainer::interactions_to);
-  }
-
-  template <class Real>
-  void Explain(std::span<const Real> x, std::size_t rows, std::size_t needed,
-               std::span<double> results,
-               void (FallbackExplainer::*call)(const RowBlock&, std::span<double>)) {
-    treeshap::RequireSize(results.size(), rows * needed);
+  void Explain(bool pairs, std::span<const Real> x, std::size_t rows, std::span<double> results) {
+    if (pairs) RequireNoBackground();
+    const auto per_row = pairs ? treeshap::InteractionsPerRow : treeshap::ValuesPerRow;
+    treeshap::RequireSize(results.size(), rows * per_row(ensemble()));
     std::vector<float> memory;
     const RowBlock block = Encode(x, rows, memory);
     if (rows == 0) return;
     const std::lock_guard guard(mutex);
+    const auto call = pairs ? &FallbackExplainer::interactions_to : &FallbackExplainer::values_to;
     (explainer.get()->*call)(block, results);
     if (may_overflow) treeshap::RequireFinite(results, options.precision == "double");
     if (!explainer->why().empty() && device != "cpu") {
@@ -259,22 +245,22 @@ TreeExplainer& TreeExplainer::operator=(TreeExplainer&&) noexcept = default;
 
 void TreeExplainer::values(std::span<const float> x, std::size_t rows,
                            std::span<double> phi) const {
-  state_->Values(x, rows, phi);
+  state_->Explain(false, x, rows, phi);
 }
 
 void TreeExplainer::values(std::span<const double> x, std::size_t rows,
                            std::span<double> phi) const {
-  state_->Values(x, rows, phi);
+  state_->Explain(false, x, rows, phi);
 }
 
 void TreeExplainer::interactions(std::span<const float> x, std::size_t rows,
                                  std::span<double> matrices) const {
-  state_->Interactions(x, rows, matrices);
+  state_->Explain(true, x, rows, matrices);
 }
 
 void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
                                  std::span<double> matrices) const {
-  state_->Interactions(x, rows, matrices);
+  state_->Explain(true, x, rows, matrices);
 }
 
 void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* phi,

@@ -25,7 +25,7 @@ foreach(source flop_count model/binary_forest model/feature_encoding model/fores
         quadrature/cpu/simd/avx2 quadrature/cpu/simd/avx512 quadrature/cpu/simd/baseline
         quadrature/sharing/leaf_order
         quadrature/sharing/subtree_deduplication quadrature/sharing/subtrees quadrature/tape/accumulators
-        quadrature/tape/compiler results tree_explainer)
+        quadrature/tape/compiler tree_explainer)
   list(APPEND treeshap_fuzzed algorithms/treeshap/${source}.cpp)
 endforeach()
 retable_fuzzed(treeshap ${treeshap_fuzzed})

@@ -1,9 +1,8 @@
 #pragma once
 //! @file
-//! Sorted sets of features.
+//! Sorted sets.
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -11,8 +10,10 @@
 namespace retable::treeshap {
 
 //! `all` becomes the union of the two. O(sum of their sizes)
-inline void MergeSorted(std::vector<std::int32_t>& all, const std::vector<std::int32_t>& more) {
-  std::vector<std::int32_t> both;
+template <class T>
+void MergeSorted(std::vector<T>& all, const std::vector<T>& more) {
+  std::vector<T> both;
+  both.reserve(all.size() + more.size());
   std::set_union(all.begin(), all.end(), more.begin(), more.end(), std::back_inserter(both));
   all = std::move(both);
 }

@@ -1,31 +1,20 @@
 #include "algorithms/treeshap/tree_explainer.hpp"
 
-#include <algorithm>
-
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
-namespace {
-
-void Copy(std::span<const double> from, std::span<double> to) {
-  RequireSize(to.size(), from.size());
-  std::copy(from.begin(), from.end(), to.begin());
-}
-
-}  // namespace
-
-Results NewValues(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows) {
-  ValidateRows(shape, rows);
-  Results phi(rows.rows * ValuesPerRow(shape));
-  method.values_to(rows, phi);
+Results TreeExplainer::values(const RowBlock& rows) {
+  ValidateRows(shape_, rows);
+  Results phi(rows.rows * ValuesPerRow(shape_));
+  values_to(rows, phi);
   return phi;
 }
 
-Results NewInteractions(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows) {
-  ValidateRows(shape, rows);
-  Results matrices(rows.rows * InteractionsPerRow(shape));
-  method.interactions_to(rows, matrices);
+Results TreeExplainer::interactions(const RowBlock& rows) {
+  ValidateRows(shape_, rows);
+  Results matrices(rows.rows * InteractionsPerRow(shape_));
+  interactions_to(rows, matrices);
   return matrices;
 }
 
@@ -33,14 +22,6 @@ void RequireSize(std::size_t given, std::size_t needed) {
   if (given == needed) return;
   throw std::invalid_argument("the results need room for " + std::to_string(needed) +
                               " numbers, not " + std::to_string(given));
-}
-
-void TreeExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
-  Copy(values(rows), phi);
-}
-
-void TreeExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {
-  Copy(interactions(rows), matrices);
 }
 
 std::vector<double> ExpectedMargins(const TreeEnsemble& model) {

@@ -14,9 +14,12 @@
 #include "algorithms/common/registry.hpp"
 #include "algorithms/common/work.hpp"
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
-#include "algorithms/treeshap/results.hpp"
+#include "base/memory/large_memory.hpp"
 
 namespace retable::treeshap {
+
+//! What explainers return. `Results(n)` and resize() leave new values as the memory is.
+using Results = LargeArray<double>;
 
 //! A method of attribution for tree ensembles.
 class TreeExplainer {
@@ -35,21 +38,21 @@ class TreeExplainer {
   //! phi, rows x groups x (features + 1); the last column is the expected value with the base
   //! score, so that a row sums to its margin. @throws std::invalid_argument for rows of another
   //! shape.
-  virtual Results values(const RowBlock& rows) = 0;
+  Results values(const RowBlock& rows);
 
   //! The same into the caller's memory, so that block after block needs no new one.
   //! @throws std::invalid_argument where phi has another size.
-  virtual void values_to(const RowBlock& rows, std::span<double> phi);
+  virtual void values_to(const RowBlock& rows, std::span<double> phi) = 0;
 
   //! SHAP interaction values, rows x groups x (features + 1)^2 (Mitchell et al. 2022, equations 3
   //! to 6): symmetric, rows sum to phi, the expected value in the last corner. @throws
   //! std::logic_error where the method has none.
-  virtual Results interactions(const RowBlock& /*rows*/) {
-    throw std::logic_error("this method has no interaction values");
-  }
+  Results interactions(const RowBlock& rows);
 
   //! As values_to.
-  virtual void interactions_to(const RowBlock& rows, std::span<double> matrices);
+  virtual void interactions_to(const RowBlock& /*rows*/, std::span<double> /*matrices*/) {
+    throw std::logic_error("this method has no interaction values");
+  }
 
   //! The arithmetic that explaining so many rows of the model takes by this method; nothing where
   //! it is not known. That rows are read and values written is the same for all methods, and
@@ -61,6 +64,9 @@ class TreeExplainer {
 
   //! Seconds the device worked in the last call (kernels alone), by device events; NaN on a CPU.
   virtual double device_seconds() const { return std::numeric_limits<double>::quiet_NaN(); }
+
+ protected:
+  TreeEnsemble shape_;  //!< features and groups at least; prepare() sets them
 };
 
 //! Shape helpers shared by the methods.
@@ -70,11 +76,6 @@ inline std::size_t ValuesPerRow(const TreeEnsemble& model) {
 inline std::size_t InteractionsPerRow(const TreeEnsemble& model) {
   return ValuesPerRow(model) * (static_cast<std::size_t>(model.features) + 1);
 }
-
-//! values() and interactions() of methods that write into the caller's memory; `shape`: features
-//! and groups of the method's model. @throws std::invalid_argument for rows of another shape.
-Results NewValues(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows);
-Results NewInteractions(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows);
 
 //! @throws std::invalid_argument unless both are equal.
 void RequireSize(std::size_t given, std::size_t needed);

@@ -286,11 +286,7 @@ Forest ReadForest(const std::string& path, ForestNames& names) {
 
 int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
   KeepInputs(a.out, {a.model, a.data, a.labels});
-  const TableFormat format = FormatOf(a.out);
-  if (format != TableFormat::kNpy && format != TableFormat::kCsv &&
-      std::filesystem::path(a.out).has_extension()) {
-    throw OutputRefused(a.out + " is neither .csv nor .npy");
-  }
+  const auto write = IsArrayOutput(a.out) ? ArrayAnswers : CsvAnswers;
   ForestNames names;
   const Forest forest = ReadForest(a.model, names);
   const Table table = ReadTable(a.data, {a.target, IsCatalogued(a.data), a.labels, a.weights,
@@ -305,7 +301,6 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
   }
   std::vector<double> fractions(table.rows * forest.classes);
   forest.PredictProba(table.values.data(), table.rows, fractions.data());
-  const auto write = format == TableFormat::kNpy ? ArrayAnswers : CsvAnswers;
   const std::string text = write(forest, fractions, names.classes, a.proba);
   if (a.out.empty()) {
     out << text;

@@ -172,6 +172,8 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
   says({"fit", Path("header.csv"), "--out", x}, "header.csv has no rows");
   says({"fit", "iris", "--trees", "1", "--out", here}, "Is a directory");
   says({"predict", Path("torn.json"), "iris"}, "torn.json: ");
+  says({"predict", Path("torn.json"), "iris", "--out", Path("p.parquet")},
+       "is neither .csv nor .npy");
   Write("two.csv", "a,b,y\n1,2,0\n2,1,1\n");
   says({"fit", Path("two.csv"), "--target", "y", "--weights", "y", "--out", x},
        "two.csv: column \"y\" is named as the weights and as the target: name another");

@@ -162,10 +162,6 @@ struct Job {
   std::vector<std::string> notes;  // for the user
 };
 
-bool WritesArray(const Arguments& a) {
-  return FormatOf(a.out) == TableFormat::kNpy;
-}
-
 // The header of an array of so many rows: (rows, outputs, ...), without `outputs` where it is 1.
 std::string ArrayHeader(const Arguments& a, const Job& job, std::size_t rows) {
   std::vector<std::size_t> shape = {rows};
@@ -198,7 +194,7 @@ void ValuesJob(const Arguments& a, Job& job) {
   for (const std::string& name : job.columns) job.header += "," + name;
   job.header += ",expected\n";
   job.row_shape = {side};
-  const bool doubles = a.precision == "double", array = WritesArray(a);
+  const bool doubles = a.precision == "double", array = IsArrayOutput(a.out);
   const int digits = doubles ? 17 : 9;
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
@@ -227,7 +223,7 @@ void InteractionsJob(const Arguments& a, Job& job) {
   std::vector<std::string> names = job.columns;
   names.push_back("expected");
   job.row_shape = {side, side};
-  const bool doubles = a.precision == "double", array = WritesArray(a);
+  const bool doubles = a.precision == "double", array = IsArrayOutput(a.out);
   const int digits = doubles ? 17 : 9;
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
@@ -371,11 +367,7 @@ void RequireProcessor(const Arguments& a, const char* option) {
 // Floats below 1e-38 have fewer digits, and sums hold parts that are smaller than the leaves.
 void NoteSmallLeaves(const Arguments& a, Job& job) {
   double largest = 0;
-  for (const Tree& tree : job.model.trees) {
-    for (const TreeNode& node : tree.nodes) {
-      if (node.is_leaf()) largest = std::max(largest, std::abs(node.value));
-    }
-  }
+  for (const Tree& tree : job.model.trees) largest = std::max(largest, LargestLeaf(tree));
   if (a.precision == "double" || largest == 0 || largest >= 1e-34) return;
   job.notes.push_back(
       fmt::format("{}: no leaf is larger than {:.3g}, where 32 bits lose digits; use --precision "
@@ -412,7 +404,7 @@ void PlanExplainer(const Arguments& a, Job& job) {
 
 void Plan(const Arguments& a, const std::vector<std::string>& names, Job& job) {
   for (const std::string& name : names) job.columns.push_back(harness::CsvField(name));
-  if (WritesArray(a) && (a.top_k > 0 || a.order > 0)) {
+  if (IsArrayOutput(a.out) && (a.top_k > 0 || a.order > 0)) {
     throw std::invalid_argument(
         "--top-k and --order give lists of sets, which are no array: write "
         "them to a .csv file");
@@ -450,7 +442,7 @@ struct Totals {
 };
 
 std::string ResultStart(const Arguments& a, const Job& job, std::size_t rows) {
-  return WritesArray(a) ? ArrayHeader(a, job, rows) : job.header;
+  return IsArrayOutput(a.out) ? ArrayHeader(a, job, rows) : job.header;
 }
 
 Totals ExplainAll(const Arguments& a, const Job& job, RowStream& stream, std::size_t chunk_rows,
@@ -465,7 +457,7 @@ Totals ExplainAll(const Arguments& a, const Job& job, RowStream& stream, std::si
     totals.rows += chunk.rows;
     bar.Show(chunk.done, totals.rows);
   }
-  if (WritesArray(a)) sink.Rewrite(ResultStart(a, job, totals.rows));
+  if (IsArrayOutput(a.out)) sink.Rewrite(ResultStart(a, job, totals.rows));
   sink.Commit();
   return totals;
 }

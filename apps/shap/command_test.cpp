@@ -397,6 +397,10 @@ TEST_F(ShapCommand, NamesWhatIsWrongWithArrays) {
   Refuses(Explain("forest.json", "rows.csv", {"--top-k", "1", "--out", Path("p.npy")}), {".csv"});
   Refuses(Explain("forest.json", "rows.csv", {"--order", "1", "--out", Path("p.npy")}), {".csv"});
   EXPECT_FALSE(std::filesystem::exists(Path("p.npy")));
+  for (const std::string more : {"--resume", "--interactions", "--all-trees"}) {
+    EXPECT_EQ(Explain("forest.json", "rows.csv", {"--out", Path("p.parquet"), more}), 1);
+    EXPECT_NE(err_.str().find("is neither .csv nor .npy"), std::string::npos) << err_.str();
+  }
   Refuses(Explain("forest.json", "nowhere.npy"), {"nowhere.npy", "No such file"});
   Write("three.npy", NpyText<float>({1, 2, 3}, {1, 3}));
   Refuses(Explain("forest.json", "three.npy"), {"three.npy has 3 columns", "2", "--ignore"});

@@ -4,6 +4,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/files/output_paths.hpp"
+
 namespace retable {
 namespace {
 
@@ -20,6 +22,14 @@ TableFormat FormatOf(const std::string& path) {
       {".csv", TableFormat::kCsv}, {".arff", TableFormat::kArff}, {".npy", TableFormat::kNpy}};
   const auto found = formats.find(EndingOf(path));
   return found == formats.end() ? TableFormat::kOther : found->second;
+}
+
+bool IsArrayOutput(const std::string& path) {
+  const TableFormat format = FormatOf(path);
+  if (format == TableFormat::kNpy || format == TableFormat::kCsv || EndingOf(path).empty()) {
+    return format == TableFormat::kNpy;
+  }
+  throw OutputRefused(path + " is neither .csv nor .npy, as results are written");
 }
 
 void RefuseFormat(const std::string& path) {

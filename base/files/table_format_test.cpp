@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "base/files/output_paths.hpp"
+
 namespace retable {
 namespace {
 
@@ -13,6 +15,16 @@ TEST(TableFormat, GoesByTheEnding) {
   EXPECT_EQ(FormatOf("x.npy"), TableFormat::kNpy);
   for (const char* other : {"iris", "x.csv.gz", "x.npz", "x.", "csv", ""}) {
     EXPECT_EQ(FormatOf(other), TableFormat::kOther) << other;
+  }
+}
+
+TEST(TableFormat, ResultsAreArraysOrCsv) {
+  EXPECT_TRUE(IsArrayOutput("a.csv/x.NPY"));
+  for (const char* csv : {"", "x", "/dev/stdout", "x.npy/y", "x.CSV"}) {
+    EXPECT_FALSE(IsArrayOutput(csv)) << csv;
+  }
+  for (const char* other : {"x.parquet", "x.arff", "x.csv.gz", "x.txt", "x.npz", "x."}) {
+    EXPECT_THROW(IsArrayOutput(other), OutputRefused) << other;
   }
 }
 

@@ -75,16 +75,10 @@ class Rapids final : public TreeExplainer {
     gpu_treeshap::detail::PreprocessPaths<Allocator, Condition>(&device, &elements_, &bins_);
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
-
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     Run(rows, {phi, side(), expected_}, [&](const DeviceRows& x, double* out) {
       gpu_treeshap::detail::ComputeShap(x, bins_, elements_, expected_.size(), out);
     });
-  }
-
-  Results interactions(const RowBlock& rows) override {
-    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -124,7 +118,6 @@ class Rapids final : public TreeExplainer {
     seconds_ += stop_.SecondsSince(start_);
   }
 
-  TreeEnsemble shape_;  // features and groups alone
   std::vector<double> expected_;
   Elements elements_;
   Sizes bins_;

@@ -98,17 +98,9 @@ class XgboostExplainer final : public TreeExplainer {
     if (threads_ > 0) booster_->Set("nthread", std::to_string(threads_));
   }
 
-  retable::treeshap::Results values(const RowBlock& rows) override {
-    return retable::treeshap::NewValues(*this, shape_, rows);
-  }
-
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     Predict(rows, 4, ValuesPerRow(shape_), phi);
     Rebase(phi, static_cast<std::size_t>(shape_.features) + 1);
-  }
-
-  retable::treeshap::Results interactions(const RowBlock& rows) override {
-    return retable::treeshap::NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -147,7 +139,6 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   int threads_;
-  TreeEnsemble shape_;  // features and groups alone
   std::vector<double> base_;
   std::unique_ptr<Booster> booster_;
 };

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/temporary_folder.hpp"
 #include "baselines/treeshap/xgboost.hpp"
 #include "datasets/openml/test_mirror.hpp"
@@ -294,6 +295,38 @@ TEST(ExplainProtocol, AnImpossibleToleranceIsAWrongResult) {
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_FALSE(outcome.verification.ok);
   EXPECT_TRUE(outcome.metrics.empty());
+}
+
+// Of many rows, one in the middle.
+class WrongInTheMiddle final : public retable::treeshap::TreeExplainer {
+ public:
+  void prepare(const retable::treeshap::TreeEnsemble& model) override {
+    right_->prepare(model);
+    shape_ = model;
+  }
+  void values_to(const retable::treeshap::RowBlock& rows, std::span<double> phi) override {
+    right_->values_to(rows, phi);
+    if (rows.rows > 100) phi[phi.size() / 2] += 1;
+  }
+
+ private:
+  std::unique_ptr<TreeExplainer> right_ =
+      Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu, {});
+};
+
+RETABLE_REGISTER(retable::treeshap::TreeExplainer, wrong_in_the_middle,
+                 {.name = "Wrong in the middle",
+                  .device = Device::kCpu,
+                  .make = [](const Parameters&) { return std::make_unique<WrongInTheMiddle>(); }});
+
+TEST(ExplainProtocol, RowsInTheMiddleAreLookedAt) {
+  CellConfig cell = Cell("treeshap/explain", "Wrong in the middle");
+  for (const std::int64_t rows : {100, 1000}) {
+    cell.axes["rows"] = rows;
+    cell.settings["all_rows"] = true;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_EQ(outcome.verification.ok, rows == 100) << rows;
+  }
 }
 
 TEST(PackingProtocol, BestFitFillsWarps) {

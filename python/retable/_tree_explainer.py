@@ -119,9 +119,6 @@ class TreeExplainer:
 
     def _values(self, rows):
         phi = numpy.empty((len(rows), self._outputs, rows.shape[1] + 1))
-        if len(rows) <= _ROWS:
-            self._explainer.values(rows, phi)
-            return phi
         for block in self._blocks(rows):
             self._explainer.values(rows[block], phi[block])
         return phi

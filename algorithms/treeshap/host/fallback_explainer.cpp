@@ -84,6 +84,8 @@ bool FallbackExplainer::Refused(const Call& call) {
 
 void FallbackExplainer::prepare(const TreeEnsemble& model) {
   model_ = &model;
+  shape_.features = model.features;
+  shape_.groups = model.groups;
   Refused([&] { explainer_->prepare(model); });
 }
 
@@ -93,21 +95,9 @@ void FallbackExplainer::set_background(const RowBlock& background) {
   Refused([&] { explainer_->set_background(background); });
 }
 
-Results FallbackExplainer::values(const RowBlock& rows) {
-  Results phi;
-  if (Refused([&] { phi = explainer_->values(rows); })) phi = explainer_->values(rows);
-  return phi;
-}
-
 void FallbackExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
   const auto call = [&] { explainer_->values_to(rows, phi); };
   if (Refused(call)) call();
-}
-
-Results FallbackExplainer::interactions(const RowBlock& rows) {
-  Results phi;
-  if (Refused([&] { phi = explainer_->interactions(rows); })) phi = explainer_->interactions(rows);
-  return phi;
 }
 
 void FallbackExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {

@@ -26,9 +26,7 @@ class FallbackExplainer final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override;
   void set_background(const RowBlock& background) override;
-  Results values(const RowBlock& rows) override;
   void values_to(const RowBlock& rows, std::span<double> phi) override;
-  Results interactions(const RowBlock& rows) override;
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override;
   double device_seconds() const override { return explainer_->device_seconds(); }
 

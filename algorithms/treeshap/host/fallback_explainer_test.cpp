@@ -16,13 +16,13 @@ class Fake final : public TreeExplainer {
       : answer_(answer), left_(refuses_from), calls_(calls) {}
   void prepare(const TreeEnsemble& model) override { Call("p" + std::to_string(model.features)); }
   void set_background(const RowBlock& rows) override { Call("b" + std::to_string(rows.rows)); }
-  Results values(const RowBlock& /*rows*/) override {
+  void values_to(const RowBlock& /*rows*/, std::span<double> phi) override {
     Call("v");
-    return {answer_};
+    phi[0] = answer_;
   }
-  Results interactions(const RowBlock& /*rows*/) override {
+  void interactions_to(const RowBlock& /*rows*/, std::span<double> matrices) override {
     Call("i");
-    return {answer_};
+    matrices[0] = answer_;
   }
 
  private:
@@ -48,8 +48,9 @@ TEST(FallbackExplainer, ChangesWhereTheFirstRefuses) {
                                 [&] { return std::make_unique<Fake>(2, 99, &calls); });
     explainer.prepare(model);
     explainer.set_background(background);
-    const double values = explainer.values({})[0];
-    const double matrices = explainer.interactions({})[0];
+    const std::vector<float> row(4);
+    const double values = explainer.values({row, 1, 4})[0];
+    const double matrices = explainer.interactions({row, 1, 4})[0];
     EXPECT_EQ(calls, want[refuses]);
     EXPECT_EQ(values, refuses > 2 ? 1 : 2) << refuses;
     EXPECT_EQ(matrices, refuses > 3 ? 1 : 2) << refuses;

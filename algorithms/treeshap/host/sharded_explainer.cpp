@@ -20,14 +20,8 @@ class ShardedExplainer final : public TreeExplainer {
     Each([&](std::size_t i) { parts_[i]->prepare(model); });
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
-
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     Split(rows, phi, ValuesPerRow(shape_), &TreeExplainer::values_to);
-  }
-
-  Results interactions(const RowBlock& rows) override {
-    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -82,7 +76,6 @@ class ShardedExplainer final : public TreeExplainer {
   }
 
   std::vector<std::unique_ptr<TreeExplainer>> parts_;
-  TreeEnsemble shape_;  // features and groups alone
 };
 
 }  // namespace

@@ -29,14 +29,14 @@ class InterventionalExplainer final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override {
     Validate(model);
-    ensemble_ = model;
+    shape_ = model;
     expected_.clear();
   }
 
   void set_background(const RowBlock& background) override {
-    ValidateBackground(ensemble_, background);
+    ValidateBackground(shape_, background);
     expected_.clear();
-    model_ = MakePatternModel(ensemble_, TableLimits::For(background.rows));
+    model_ = MakePatternModel(shape_, TableLimits::For(background.rows));
     deep_.Prepare(model_.deep);
     reader_.emplace(model_);
     const std::vector<std::uint32_t> counts = Count(background);
@@ -45,11 +45,9 @@ class InterventionalExplainer final : public TreeExplainer {
     deep_.SetBackground(background);
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, ensemble_, rows); }
-
   void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(ensemble_, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(ensemble_));
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     const std::size_t share = (rows.rows + Threads() - 1) / Threads();
     const std::size_t tile = std::clamp<std::size_t>(share, 1, reader_->MostRows());
@@ -152,7 +150,6 @@ class InterventionalExplainer final : public TreeExplainer {
   }
 
   int threads_;
-  TreeEnsemble ensemble_;
   PatternModel model_;
   DeepTrees deep_;
   std::optional<TileReader> reader_;

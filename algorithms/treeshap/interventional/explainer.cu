@@ -37,15 +37,15 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
             "CPU");
       }
     }
-    ensemble_ = model;
+    shape_ = model;
   }
 
   void set_background(const RowBlock& background) override {
-    ValidateBackground(ensemble_, background);
+    ValidateBackground(shape_, background);
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     pipeline_.IdleOnDevice();
     expected_.clear();
-    model_ = MakePatternModel(ensemble_, TableLimits::For(background.rows));
+    model_ = MakePatternModel(shape_, TableLimits::For(background.rows));
     deep_.Prepare(model_.deep);
     tables_.Prepare(model_);
     tables_.ClearCounts();
@@ -65,11 +65,9 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
     expected_ = BackgroundMargins(model_, reached, background);
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, ensemble_, rows); }
-
   void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(ensemble_, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(ensemble_));
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
@@ -95,13 +93,13 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
   double device_seconds() const override { return seconds_; }
 
  private:
-  std::size_t features() const { return static_cast<std::size_t>(ensemble_.features); }
+  std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
 
   // Once the device's last call is done. @return rows at once; 0: a model without splits
   std::size_t Plan() const {
     pipeline_.IdleOnDevice();
     if (features() == 0 || (model_.columns.empty() && deep_.empty())) return 0;
-    return std::min(deep_.MostRows(), RowsPerPiece(ValuesPerRow(ensemble_)));
+    return std::min(deep_.MostRows(), RowsPerPiece(ValuesPerRow(shape_)));
   }
 
   DeviceColumns Columns(const DeviceBatch& batch) {
@@ -121,7 +119,6 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
   }
 
   int device_;
-  TreeEnsemble ensemble_;
   PatternModel model_;
   DeviceTables tables_;
   DevicePatterns deep_;

@@ -17,6 +17,10 @@ namespace {
 
 using Section = std::map<std::string, std::string, std::less<>>;
 
+void Require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(std::string("LightGBM: ") + what);
+}
+
 // "key=value" lines up to the next "Tree=" line, or the end.
 struct Sections {
   Section header;
@@ -79,9 +83,8 @@ std::int32_t WholeNumber(const Section& section, const char* key, double low, do
 std::int32_t Child(double child, std::size_t inner, std::size_t leaves) {
   const bool leaf = child < 0;
   const double index = leaf ? -child - 1 : child;
-  if (!(index < static_cast<double>(leaf ? leaves : inner))) {
-    throw std::invalid_argument("LightGBM: a child is out of range; the file is damaged");
-  }
+  Require(index < static_cast<double>(leaf ? leaves : inner),
+          "a child is out of range; the file is damaged");
   return static_cast<std::int32_t>(index) + (leaf ? static_cast<std::int32_t>(inner) : 0);
 }
 
@@ -93,26 +96,19 @@ struct TreeCategories {
     const auto sets = static_cast<std::size_t>(WholeNumber(section, "num_cat", 0, 1e8));
     if (sets == 0) return;
     bounds = Numbers(section, "cat_boundaries", sets + 1);
-    if (!(bounds.back() >= 0 && bounds.back() <= 1e8)) {
-      throw std::invalid_argument("LightGBM: a category set is out of range");
-    }
+    Require(bounds.back() >= 0 && bounds.back() <= 1e8, "a category set is out of range");
     words = Numbers(section, "cat_threshold", static_cast<std::size_t>(bounds.back()));
   }
 
   CategorySet set(double index) const {
-    if (!(index >= 0 && index + 1 < static_cast<double>(bounds.size()))) {
-      throw std::invalid_argument("LightGBM: a category set is out of range");
-    }
+    Require(index >= 0 && index + 1 < static_cast<double>(bounds.size()),
+            "a category set is out of range");
     const double begin = bounds[static_cast<std::size_t>(index)];
     const double end = bounds[static_cast<std::size_t>(index) + 1];
-    if (!(begin >= 0 && begin <= end && end <= bounds.back())) {
-      throw std::invalid_argument("LightGBM: cat_boundaries do not rise");
-    }
+    Require(begin >= 0 && begin <= end && end <= bounds.back(), "cat_boundaries do not rise");
     CategorySet categories;
     for (auto w = static_cast<std::size_t>(begin); w < static_cast<std::size_t>(end); ++w) {
-      if (!(words[w] >= 0 && words[w] <= 4294967295.0)) {
-        throw std::invalid_argument("LightGBM: cat_threshold is out of range");
-      }
+      Require(words[w] >= 0 && words[w] <= 4294967295.0, "cat_threshold is out of range");
       categories.left.push_back(static_cast<std::uint32_t>(words[w]));
     }
     return categories;
@@ -124,11 +120,9 @@ struct TreeCategories {
 enum class Missing { kNone = 0, kZero = 1, kNan = 2 };
 
 DoubleSplit ReadNumericalSplit(double threshold, int decision, TreeNode& node) {
-  if (std::isnan(threshold)) throw std::invalid_argument("LightGBM: a threshold is NaN");
+  Require(!std::isnan(threshold), "a threshold is NaN");
   const auto missing = static_cast<Missing>((decision >> 2) & 3);
-  if (missing > Missing::kNan) {
-    throw std::invalid_argument("LightGBM: a decision_type is out of range");
-  }
+  Require(missing <= Missing::kNan, "a decision_type is out of range");
   // Where nothing was missing in training NaN counts as zero.
   node.default_left = missing == Missing::kNone ? 0 <= threshold : (decision & 2) != 0;
   return {.limit = threshold, .zero_missing = missing == Missing::kZero};
@@ -136,9 +130,8 @@ DoubleSplit ReadNumericalSplit(double threshold, int decision, TreeNode& node) {
 
 Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSplit>& splits) {
   const auto leaves = static_cast<std::size_t>(WholeNumber(section, "num_leaves", 1, 1e8));
-  if (section.contains("is_linear") && Numbers(section, "is_linear", 1)[0] != 0) {
-    throw std::invalid_argument("LightGBM: linear trees are not supported");
-  }
+  const bool linear = section.contains("is_linear") && Numbers(section, "is_linear", 1)[0] != 0;
+  Require(!linear, "linear trees are not supported");
   const std::size_t inner = leaves - 1;
   const auto values = Numbers(section, "leaf_value", leaves);
   Tree tree;
@@ -157,15 +150,11 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSpl
   for (std::size_t i = 0; i < inner; ++i) {
     TreeNode& node = tree.nodes[i];
     node.cover = inner_counts[i];
-    if (!(features[i] >= 0 && features[i] < model.features)) {
-      throw std::invalid_argument("LightGBM: split_feature is out of range");
-    }
+    Require(features[i] >= 0 && features[i] < model.features, "split_feature is out of range");
     node.feature = static_cast<std::int32_t>(features[i]);
     node.left = Child(lefts[i], inner, leaves);
     node.right = Child(rights[i], inner, leaves);
-    if (!(decisions[i] >= 0 && decisions[i] < 256)) {
-      throw std::invalid_argument("LightGBM: decision_type is out of range");
-    }
+    Require(decisions[i] >= 0 && decisions[i] < 256, "decision_type is out of range");
     const int decision = static_cast<int>(decisions[i]);
     if ((decision & 1) != 0) {  // a missing category goes right
       node.categories = static_cast<std::int32_t>(model.category_sets.size());

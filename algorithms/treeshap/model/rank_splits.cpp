@@ -165,11 +165,7 @@ void RankSplits(TreeEnsemble& model, const std::vector<DoubleSplit>& splits, Row
 }
 
 void RankMixedFeatures(TreeEnsemble& model) {
-  std::set<std::int32_t> by_category;
-  ForEachSplit(model, [&](std::size_t t, std::size_t n) {
-    const TreeNode& node = model.trees[t].nodes[n];
-    if (node.categories >= 0) by_category.insert(node.feature);
-  });
+  const std::set<std::int32_t> by_category = CategoricalFeatures(model);
   std::vector<DoubleSplit> splits;
   ForEachSplit(model, [&](std::size_t t, std::size_t n) {
     const TreeNode& node = model.trees[t].nodes[n];

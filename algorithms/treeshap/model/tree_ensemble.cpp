@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -48,12 +47,7 @@ void ValidateNode(const TreeEnsemble& model, std::size_t t, std::size_t n) {
 
 // Explainers narrow an interval or a set along a path, not both.
 void ValidateKinds(const TreeEnsemble& model) {
-  std::set<std::int32_t> by_category;
-  for (const Tree& tree : model.trees) {
-    for (const TreeNode& node : tree.nodes) {
-      if (!node.is_leaf() && node.categories >= 0) by_category.insert(node.feature);
-    }
-  }
+  const std::set<std::int32_t> by_category = CategoricalFeatures(model);
   if (by_category.empty()) return;
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const auto& nodes = model.trees[t].nodes;
@@ -103,15 +97,18 @@ double MeanBelow(const Tree& tree, std::int32_t n) {
   return left * MeanBelow(tree, node.left) + (1 - left) * MeanBelow(tree, node.right);
 }
 
-int MaxFeaturesBelow(const Tree& tree, std::int32_t n, std::vector<std::int32_t>& path) {
+void LeavesBelow(const Tree& tree, std::int32_t n, std::vector<std::int32_t>& path,
+                 const std::function<void(int)>& visit) {
   const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
-  if (node.is_leaf()) return static_cast<int>(path.size());
+  if (node.is_leaf()) {
+    visit(static_cast<int>(path.size()));
+    return;
+  }
   const bool fresh = std::find(path.begin(), path.end(), node.feature) == path.end();
   if (fresh) path.push_back(node.feature);
-  const int most =
-      std::max(MaxFeaturesBelow(tree, node.left, path), MaxFeaturesBelow(tree, node.right, path));
+  LeavesBelow(tree, node.left, path, visit);
+  LeavesBelow(tree, node.right, path, visit);
   if (fresh) path.pop_back();
-  return most;
 }
 
 }  // namespace
@@ -146,9 +143,23 @@ int Depth(const Tree& tree) {
   return deepest;
 }
 
-int MaxPathFeatures(const Tree& tree) {
+void ForEachLeaf(const Tree& tree, const std::function<void(int features)>& visit) {
   std::vector<std::int32_t> path;
-  return MaxFeaturesBelow(tree, 0, path);
+  LeavesBelow(tree, 0, path, visit);
+}
+
+int MaxPathFeatures(const Tree& tree) {
+  int most = 0;
+  ForEachLeaf(tree, [&](int features) { most = std::max(most, features); });
+  return most;
+}
+
+double LargestLeaf(const Tree& tree) {
+  double largest = 0;
+  for (const TreeNode& node : tree.nodes) {
+    if (node.is_leaf()) largest = std::max(largest, std::abs(node.value));
+  }
+  return largest;
 }
 
 std::size_t LeafCount(const Tree& tree) {
@@ -163,6 +174,16 @@ std::size_t LeafCount(const TreeEnsemble& model) {
   std::size_t leaves = 0;
   for (const Tree& tree : model.trees) leaves += LeafCount(tree);
   return leaves;
+}
+
+std::set<std::int32_t> CategoricalFeatures(const TreeEnsemble& model) {
+  std::set<std::int32_t> features;
+  for (const Tree& tree : model.trees) {
+    for (const TreeNode& node : tree.nodes) {
+      if (!node.is_leaf() && node.categories >= 0) features.insert(node.feature);
+    }
+  }
+  return features;
 }
 
 std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> row) {

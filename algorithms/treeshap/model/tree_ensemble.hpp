@@ -12,8 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -92,11 +94,20 @@ double ExpectedValue(const Tree& tree);
 //! Depth of the deepest leaf: 0 for a single leaf.
 int Depth(const Tree& tree);
 
-//! Largest number of distinct features on a path from the root to a leaf.
+//! Calls visit(features) for each leaf, with the number of distinct features on the path to it.
+void ForEachLeaf(const Tree& tree, const std::function<void(int features)>& visit);
+
+//! The largest of these numbers.
 int MaxPathFeatures(const Tree& tree);
+
+//! The largest |output| of a leaf.
+double LargestLeaf(const Tree& tree);
 
 std::size_t LeafCount(const Tree& tree);
 std::size_t LeafCount(const TreeEnsemble& model);
+
+//! Those that some split of the model tells by category.
+std::set<std::int32_t> CategoricalFeatures(const TreeEnsemble& model);
 
 //! Margins of one row, one per group, in double. Cost O(depth) a tree.
 std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> row);

@@ -121,25 +121,11 @@ Bins Gather(const Assignment& assignment) {
 
 }  // namespace
 
-const char* PackingName(Packing packing) {
-  switch (packing) {
-    case Packing::kNone:
-      return "None";
-    case Packing::kNextFit:
-      return "NF";
-    case Packing::kFirstFitDecreasing:
-      return "FFD";
-    case Packing::kBestFitDecreasing:
-      return "BFD";
-  }
-  return "";
-}
-
 Packing PackingByName(const std::string& name) {
-  for (const Packing packing : {Packing::kNone, Packing::kNextFit, Packing::kFirstFitDecreasing,
-                                Packing::kBestFitDecreasing}) {
-    if (name == PackingName(packing)) return packing;
-  }
+  if (name == "None") return Packing::kNone;
+  if (name == "NF") return Packing::kNextFit;
+  if (name == "FFD") return Packing::kFirstFitDecreasing;
+  if (name == "BFD") return Packing::kBestFitDecreasing;
   throw std::invalid_argument("no bin packing \"" + name + "\"; use None, NF, FFD or BFD");
 }
 

@@ -17,9 +17,7 @@ namespace retable::treeshap {
 
 enum class Packing { kNone, kNextFit, kFirstFitDecreasing, kBestFitDecreasing };
 
-//! "None", "NF", "FFD", "BFD": the paper's names.
-const char* PackingName(Packing packing);
-//! @throws std::invalid_argument for another name.
+//! "None", "NF", "FFD", "BFD": the paper's names. @throws std::invalid_argument for another.
 Packing PackingByName(const std::string& name);
 
 //! Bins as lists of item indices, flattened: bin b holds items[offsets[b] .. offsets[b + 1]).

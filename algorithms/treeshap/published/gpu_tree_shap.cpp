@@ -3,7 +3,7 @@
 // interactions O(T L D^3), conditioning on each feature of the path only. Mitchell et al. 2022,
 // algorithms 2 and 3.
 
-#include <array>
+#include <algorithm>
 #include <vector>
 
 #include "algorithms/treeshap/flop_count.hpp"
@@ -58,32 +58,34 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     list_ = ExtractPaths(model);
   }
 
-  Results values(const RowBlock& rows) override {
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape_, rows);
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    const std::size_t per_row = ValuesPerRow(shape_);
+    RequireSize(phi.size(), rows.rows * per_row);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
-      double* row_phi = phi.data() + r * ValuesPerRow(shape_);
+      double* row_phi = phi.data() + r * per_row;
+      std::fill_n(row_phi, per_row, 0.0);
       for (const Path& path : list_.paths) AddValues(path, rows.row(r), lanes, row_phi);
       for (std::size_t g = 0; g < expected_.size(); ++g) {
         row_phi[(g + 1) * side() - 1] = expected_[g];
       }
     });
-    return phi;
   }
 
-  Results interactions(const RowBlock& rows) override {
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    const std::size_t per_row = InteractionsPerRow(shape_);
+    RequireSize(matrices.size(), rows.rows * per_row);
     const Results phi = values(rows);
-    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
-      double* row_matrices = matrices.data() + r * InteractionsPerRow(shape_);
+      double* row_matrices = matrices.data() + r * per_row;
+      std::fill_n(row_matrices, per_row, 0.0);
       for (const Path& path : list_.paths) {
         AddInteractions(path, rows.row(r), lanes, row_matrices);
       }
     });
     FillInteractionDiagonal(side() - 1, phi, matrices);
-    return matrices;
   }
 
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
@@ -128,7 +130,6 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     }
   }
 
-  TreeEnsemble shape_;  // features and groups alone
   PathList list_;
   std::vector<double> expected_;
   int threads_;

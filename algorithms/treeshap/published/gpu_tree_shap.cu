@@ -229,16 +229,10 @@ class GpuTreeShap final : public TreeExplainer {
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(sets));
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
-
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape_, rows);
     RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
     seconds_ = Run(rows, {phi, side(), expected_}, kRowsPerWarp, ShapKernel);
-  }
-
-  Results interactions(const RowBlock& rows) override {
-    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -325,7 +319,6 @@ class GpuTreeShap final : public TreeExplainer {
   int device_;
   int threads_of_host_;
   Packing packing_;
-  TreeEnsemble shape_;  // features and groups alone
   std::vector<double> expected_;
   std::size_t bins_ = 0;
   DeviceArray<LaneElement> lanes_;

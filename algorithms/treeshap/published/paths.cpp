@@ -1,19 +1,18 @@
 #include "algorithms/treeshap/published/paths.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "algorithms/treeshap/model/path_features.hpp"
 
 namespace retable::treeshap {
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 struct Extractor {
   const TreeEnsemble& model;
   PathList& list;
   const Tree* tree = nullptr;
-  std::vector<PathElement> path{};
+  PathFeatures<PathElement> path{};
 
   void Visit(std::int32_t n) {
     const TreeNode& node = tree->nodes[static_cast<std::size_t>(n)];
@@ -23,34 +22,10 @@ struct Extractor {
       list.elements.insert(list.elements.end(), path.begin(), path.end());
       return;
     }
-    const double left = LeftWeight(*tree, node);
-    Follow(node, true, left);
-    Follow(node, false, 1 - left);
-  }
-
-  void Follow(const TreeNode& node, bool left, double weight) {
-    auto it = std::find_if(path.begin(), path.end(),
-                           [&](const PathElement& e) { return e.feature == node.feature; });
-    const auto at = it - path.begin();
-    const bool fresh = it == path.end();
-    if (fresh) path.push_back({node.feature, -kInfinity, kInfinity, -1, true, 1.0});
-    PathElement& element = path[static_cast<std::size_t>(at)];
-    const PathElement before = element;
-    element.zero_fraction *= weight;
-    element.missing_follows = element.missing_follows && node.default_left == left;
-    if (node.categories >= 0) {
-      const CategorySet& split = model.category_sets[static_cast<std::size_t>(node.categories)];
-      element.categories = NarrowSet(element.categories, split, left, list.category_sets);
-    } else if (left) {
-      element.upper = std::min(element.upper, node.threshold);
-    } else {
-      element.lower = std::max(element.lower, node.threshold);
-    }
-    Visit(left ? node.left : node.right);
-    if (fresh) {
-      path.pop_back();
-    } else {
-      path[static_cast<std::size_t>(at)] = before;
+    const PathElement above = path.ValueOf({.feature = node.feature});
+    for (const bool left : {true, false}) {
+      path.With(Narrowed(above, model, *tree, node, left, list.category_sets),
+                [&] { Visit(left ? node.left : node.right); });
     }
   }
 };
@@ -59,20 +34,7 @@ std::uint32_t WordOf(const CategorySet& set, std::size_t i) {
   return i < set.left.size() ? set.left[i] : (set.others_left ? ~0u : 0u);
 }
 
-}  // namespace
-
-PathList ExtractPaths(const TreeEnsemble& model) {
-  PathList list;
-  Extractor extractor{model, list};
-  for (const Tree& tree : model.trees) {
-    extractor.tree = &tree;
-    extractor.path = {PathElement{}};
-    extractor.path[0].feature = -1;
-    extractor.Visit(0);
-  }
-  return list;
-}
-
+// Appends what is in one of the sets (-1: in any) and goes to a side of the split. Its index.
 std::int32_t NarrowSet(std::int32_t set, const CategorySet& split, bool left,
                        std::vector<CategorySet>& sets) {
   CategorySet side = split;
@@ -92,6 +54,36 @@ std::int32_t NarrowSet(std::int32_t set, const CategorySet& split, bool left,
   }
   sets.push_back(std::move(side));
   return static_cast<std::int32_t>(sets.size() - 1);
+}
+
+}  // namespace
+
+PathList ExtractPaths(const TreeEnsemble& model) {
+  PathList list;
+  Extractor extractor{model, list};
+  for (const Tree& tree : model.trees) {
+    extractor.tree = &tree;
+    extractor.path.assign(1, {.lower = 0, .upper = 0});  // the bias
+    extractor.Visit(0);
+  }
+  return list;
+}
+
+PathElement Narrowed(const PathElement& above, const TreeEnsemble& model, const Tree& tree,
+                     const TreeNode& node, bool left, std::vector<CategorySet>& sets) {
+  PathElement below = above;
+  const double share = LeftWeight(tree, node);
+  below.zero_fraction *= left ? share : 1 - share;
+  below.missing_follows = below.missing_follows && node.default_left == left;
+  if (node.categories >= 0) {
+    const CategorySet& split = model.category_sets[static_cast<std::size_t>(node.categories)];
+    below.categories = NarrowSet(below.categories, split, left, sets);
+  } else if (left) {
+    below.upper = std::min(below.upper, node.threshold);
+  } else {
+    below.lower = std::max(below.lower, node.threshold);
+  }
+  return below;
 }
 
 }  // namespace retable::treeshap

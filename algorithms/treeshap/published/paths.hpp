@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -20,8 +21,9 @@ namespace retable::treeshap {
 //! One distinct feature of one path (listing 1 of the paper).
 struct PathElement {
   std::int32_t feature = -1;  //!< -1: the bias
-  float lower = 0;            //!< x in [lower, upper) follows the path when the feature is present
-  float upper = 0;
+  //! x in [lower, upper) follows the path when the feature is present
+  float lower = -std::numeric_limits<float>::infinity();
+  float upper = std::numeric_limits<float>::infinity();
   std::int32_t categories = -1;  //!< index into PathList::category_sets, or -1
   bool missing_follows = true;   //!< whether NaN follows the path
   double zero_fraction = 1;      //!< fraction of the cover that follows when the feature is absent
@@ -57,9 +59,9 @@ inline bool Follows(const PathList& list, const PathElement& element, float x) {
   return x >= element.lower && x < element.upper;
 }
 
-//! Appends to `sets` what is in one of them (-1: in any) and goes to a side of the split.
-//! @return its index
-std::int32_t NarrowSet(std::int32_t set, const CategorySet& split, bool left,
-                       std::vector<CategorySet>& sets);
+//! What the path says of the split's feature on one side of it, where it said `above` before. A new
+//! set of categories is appended to `sets`, to which the element's belongs.
+PathElement Narrowed(const PathElement& above, const TreeEnsemble& model, const Tree& tree,
+                     const TreeNode& node, bool left, std::vector<CategorySet>& sets);
 
 }  // namespace retable::treeshap

@@ -3,6 +3,7 @@
 // float where paths are deep and covers small; kept as the paper's baseline. Lundberg et al. 2020,
 // algorithm 2; Mitchell et al. 2022, algorithm 1.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "algorithms/treeshap/flop_count.hpp"
@@ -100,24 +101,25 @@ class TreeShapExplainer final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override {
     Validate(model);
-    model_ = model;
+    shape_ = model;
     expected_ = ExpectedMargins(model);
   }
 
-  Results values(const RowBlock& rows) override {
-    ValidateRows(model_, rows);
-    const auto side = static_cast<std::size_t>(model_.features) + 1;
-    Results phi = NewResults(rows.rows * ValuesPerRow(model_));
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape_, rows);
+    const std::size_t per_row = ValuesPerRow(shape_);
+    RequireSize(phi.size(), rows.rows * per_row);
+    const auto side = static_cast<std::size_t>(shape_.features) + 1;
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
-      double* row_phi = phi.data() + r * ValuesPerRow(model_);
-      for (const Tree& tree : model_.trees) {
-        Recursion<T> recursion{model_, tree, rows.row(r),
+      double* row_phi = phi.data() + r * per_row;
+      std::fill_n(row_phi, per_row, 0.0);
+      for (const Tree& tree : shape_.trees) {
+        Recursion<T> recursion{shape_, tree, rows.row(r),
                                row_phi + static_cast<std::size_t>(tree.group) * side};
         recursion.Visit(0, {}, T(1), T(1), -1);
       }
       for (std::size_t g = 0; g < expected_.size(); ++g) row_phi[(g + 1) * side - 1] = expected_[g];
     });
-    return phi;
   }
 
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
@@ -127,7 +129,6 @@ class TreeShapExplainer final : public TreeExplainer {
   }
 
  private:
-  TreeEnsemble model_;
   std::vector<double> expected_;
   int threads_;
 };

@@ -2,28 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/treeshap/model/path_features.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
 
 namespace {
-
-constexpr float kUnbounded = std::numeric_limits<float>::infinity();
-
-// What the path so far says about one feature.
-struct FeatureState {
-  std::int32_t feature;
-  float lower = -kUnbounded, upper = kUnbounded;
-  std::int32_t set = -1;
-  bool missing_inside = true;
-  double cover = 1;
-};
 
 class Annotator {
  public:
@@ -49,9 +38,10 @@ class Annotator {
       result_.path_features =
           std::max(result_.path_features, static_cast<std::int32_t>(path_.size()));
     } else {
-      Describe(node, out);
-      out.left = Follow(node, true);
-      out.right = Follow(node, false);
+      const PathElement above = path_.ValueOf({.feature = node.feature});
+      Describe(node, above, out);
+      out.left = Follow(node, above, true);
+      out.right = Follow(node, above, false);
       Summarise(out);
     }
     result_.nodes[static_cast<std::size_t>(at)] = out;
@@ -65,58 +55,31 @@ class Annotator {
     out.value = out.left_weight * left.value + (1 - out.left_weight) * right.value;
   }
 
-  void Describe(const TreeNode& node, AnnotatedNode& out) const {
-    const auto it = Find(node.feature);
-    const FeatureState state = it == path_.end() ? FeatureState{node.feature} : *it;
+  void Describe(const TreeNode& node, const PathElement& above, AnnotatedNode& out) const {
     out.feature = node.feature;
     out.threshold = node.threshold;
-    out.lower = state.lower;
-    out.upper = state.upper;
-    out.inside_set = state.set;
+    out.lower = above.lower;
+    out.upper = above.upper;
+    out.inside_set = above.categories;
     out.left_set = node.categories;
-    out.missing_inside = state.missing_inside;
+    out.missing_inside = above.missing_follows;
     out.missing_left = node.default_left;
-    out.cover_above = state.cover;
+    out.cover_above = above.zero_fraction;
     out.left_weight = LeftWeight(*tree_, node);
   }
 
-  std::int32_t Follow(const TreeNode& node, bool left) {
-    const auto it = Find(node.feature);
-    const auto at = static_cast<std::size_t>(it - path_.begin());
-    const bool fresh = it == path_.end();
-    if (fresh) path_.push_back({node.feature});
-    const FeatureState before = path_[at];
-    FeatureState& state = path_[at];
-    const double share = LeftWeight(*tree_, node);
-    state.cover *= left ? share : 1 - share;
-    state.missing_inside = state.missing_inside && node.default_left == left;
-    if (node.categories >= 0) {
-      const CategorySet& split = model_.category_sets[static_cast<std::size_t>(node.categories)];
-      state.set = NarrowSet(state.set, split, left, out_.sets);
-    } else if (left) {
-      state.upper = std::min(state.upper, node.threshold);
-    } else {
-      state.lower = std::max(state.lower, node.threshold);
-    }
-    const std::int32_t child = Visit(left ? node.left : node.right);
-    if (fresh) {
-      path_.pop_back();
-    } else {
-      path_[at] = before;
-    }
+  std::int32_t Follow(const TreeNode& node, const PathElement& above, bool left) {
+    std::int32_t child = -1;
+    path_.With(Narrowed(above, model_, *tree_, node, left, out_.sets),
+               [&] { child = Visit(left ? node.left : node.right); });
     return child;
-  }
-
-  std::vector<FeatureState>::const_iterator Find(std::int32_t feature) const {
-    return std::find_if(path_.begin(), path_.end(),
-                        [&](const FeatureState& s) { return s.feature == feature; });
   }
 
   const TreeEnsemble& model_;
   AnnotatedModel& out_;
   const Tree* tree_ = nullptr;
   AnnotatedTree result_;
-  std::vector<FeatureState> path_;
+  PathFeatures<PathElement> path_;
 };
 
 }  // namespace
@@ -174,17 +137,11 @@ class LeafErrors {
       Leaf();
       return;
     }
-    const auto it = std::find_if(path_.begin(), path_.end(),
-                                 [&](const Factor& f) { return f.feature == node.feature; });
-    const auto at = static_cast<std::size_t>(it - path_.begin());
-    const bool fresh = it == path_.end();
-    if (fresh) path_.push_back({node.feature, 1});
     for (const bool left : {true, false}) {
-      path_[at].cover = node.cover_above * (left ? node.left_weight : 1 - node.left_weight);
-      Visit(left ? node.left : node.right);
+      const double share = left ? node.left_weight : 1 - node.left_weight;
+      path_.With({node.feature, node.cover_above * share},
+                 [&] { Visit(left ? node.left : node.right); });
     }
-    path_[at].cover = node.cover_above;
-    if (fresh) path_.pop_back();
   }
 
   void Leaf() {
@@ -214,7 +171,7 @@ class LeafErrors {
 
   const AnnotatedTree& tree_;
   int points_;
-  std::vector<Factor> path_;
+  PathFeatures<Factor> path_;
   std::vector<double> beyond_;
 };
 

@@ -53,35 +53,6 @@ double ShapleyWeight(int size, int n) {
   return std::exp(std::lgamma(size + 1.0) + std::lgamma(n - size + 0.0) - std::lgamma(n + 1.0));
 }
 
-double Shapley(const std::vector<double>& table, int i, int n) {
-  double phi = 0;
-  const Subset bit = Subset{1} << i;
-  for (Subset s = 0; s < table.size(); ++s) {
-    if ((s & bit) == 0) phi += ShapleyWeight(std::popcount(s), n) * (table[s | bit] - table[s]);
-  }
-  return phi;
-}
-
-double Banzhaf(const std::vector<double>& table, int i) {
-  double sum = 0;
-  const Subset bit = Subset{1} << i;
-  for (Subset s = 0; s < table.size(); ++s) sum += (s & bit) == 0 ? table[s | bit] - table[s] : 0;
-  return sum / (static_cast<double>(table.size()) / 2);
-}
-
-// Half of the Shapley interaction index: the entry of each triangle.
-double Interaction(const std::vector<double>& table, int i, int j, int n) {
-  double sum = 0;
-  const Subset a = Subset{1} << i;
-  const Subset b = Subset{1} << j;
-  for (Subset s = 0; s < table.size(); ++s) {
-    if ((s & (a | b)) != 0) continue;
-    const double rho = table[s | a | b] - table[s | a] - table[s | b] + table[s];
-    sum += ShapleyWeight(std::popcount(s), n - 1) * rho;
-  }
-  return sum / 2;
-}
-
 // The joint contribution of the features of `set` to `s`: a sum over the subsets of `set`.
 double Derivative(const std::vector<double>& table, Subset set, Subset s) {
   double sum = 0;
@@ -92,71 +63,74 @@ double Derivative(const std::vector<double>& table, Subset set, Subset s) {
   }
 }
 
-void RequireFewFeatures(const TreeEnsemble& model) {
+// The interaction index of a set among n features: of one feature its value.
+double Index(const std::vector<double>& table, Subset set, int n, bool banzhaf) {
+  const int others = n - std::popcount(set);
+  double sum = 0;
+  for (Subset s = 0; s < table.size(); ++s) {
+    if ((s & set) != 0) continue;
+    const double weight =
+        banzhaf ? std::ldexp(1.0, -others) : ShapleyWeight(std::popcount(s), others + 1);
+    sum += weight * Derivative(table, set, s);
+  }
+  return sum;
+}
+
+using GameOfRow = std::function<Game(std::span<const float> row)>;
+
+// Calls body(table, group) for each row and output.
+void ForEachTable(const TreeEnsemble& model, const RowBlock& rows, const GameOfRow& game_of,
+                  const std::function<void(const std::vector<double>&, std::size_t)>& body) {
+  Validate(model);
+  ValidateRows(model, rows);
   if (model.features > 20) {
     throw std::invalid_argument(
         "brute force over subsets takes at most 20 features, the model has " +
         std::to_string(model.features));
   }
-}
-
-using Attribute = std::function<double(const std::vector<double>& table, int i)>;
-
-std::vector<double> ForEachRow(const TreeEnsemble& model, const RowBlock& rows,
-                               const std::function<Game(std::span<const float>)>& game_of,
-                               const Attribute& attribute) {
-  Validate(model);
-  ValidateRows(model, rows);
-  RequireFewFeatures(model);
-  std::vector<double> phi;
   for (std::size_t r = 0; r < rows.rows; ++r) {
     const Game game = game_of(rows.row(r));
     for (std::size_t g = 0; g < static_cast<std::size_t>(model.groups); ++g) {
-      const auto table = Tabulate(game, g, model.features);
-      for (int i = 0; i < model.features; ++i) phi.push_back(attribute(table, i));
-      phi.push_back(model.base_score[g] + table[0]);
+      body(Tabulate(game, g, model.features), g);
     }
   }
+}
+
+GameOfRow Conditional(const TreeEnsemble& model) {
+  return [&](std::span<const float> row) { return ConditionalGame(model, row); };
+}
+
+std::vector<double> Values(const TreeEnsemble& model, const RowBlock& rows,
+                           const GameOfRow& game_of, bool banzhaf) {
+  std::vector<double> phi;
+  ForEachTable(model, rows, game_of, [&](const std::vector<double>& table, std::size_t g) {
+    for (int i = 0; i < model.features; ++i) {
+      phi.push_back(Index(table, Subset{1} << i, model.features, banzhaf));
+    }
+    phi.push_back(model.base_score[g] + table[0]);
+  });
   return phi;
 }
 
 }  // namespace
 
 std::vector<double> BruteForceValues(const TreeEnsemble& model, const RowBlock& rows) {
-  return ForEachRow(
-      model, rows, [&](std::span<const float> row) { return ConditionalGame(model, row); },
-      [&](const std::vector<double>& table, int i) { return Shapley(table, i, model.features); });
+  return Values(model, rows, Conditional(model), false);
 }
 
 std::vector<double> BruteForceBanzhaf(const TreeEnsemble& model, const RowBlock& rows) {
-  return ForEachRow(
-      model, rows, [&](std::span<const float> row) { return ConditionalGame(model, row); },
-      [](const std::vector<double>& table, int i) { return Banzhaf(table, i); });
+  return Values(model, rows, Conditional(model), true);
 }
 
 std::vector<double> BruteForceIndex(const TreeEnsemble& model, const RowBlock& rows, int order,
                                     bool banzhaf) {
-  Validate(model);
-  ValidateRows(model, rows);
-  RequireFewFeatures(model);
-  const int others = model.features - order;
-  const Subset subsets = Subset{1} << model.features;
   std::vector<double> result;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    const Game game = ConditionalGame(model, rows.row(r));
-    for (std::size_t g = 0; g < static_cast<std::size_t>(model.groups); ++g) {
-      const auto table = Tabulate(game, g, model.features);
-      for (Subset set = 0; set < subsets; ++set) {
-        double sum = 0;
-        for (Subset s = 0; s < subsets && std::popcount(set) == order; ++s) {
-          const double weight =
-              banzhaf ? std::ldexp(1.0, -others) : ShapleyWeight(std::popcount(s), others + 1);
-          if ((s & set) == 0) sum += weight * Derivative(table, set, s);
-        }
-        result.push_back(sum);
-      }
+  ForEachTable(model, rows, Conditional(model), [&](const std::vector<double>& table, std::size_t) {
+    for (Subset set = 0; set < table.size(); ++set) {
+      const bool wanted = std::popcount(set) == order;
+      result.push_back(wanted ? Index(table, set, model.features, banzhaf) : 0);
     }
-  }
+  });
   return result;
 }
 
@@ -175,29 +149,23 @@ std::vector<double> BruteForceInterventional(const TreeEnsemble& model, const Ro
       return sum / static_cast<double>(background.rows);
     };
   };
-  return ForEachRow(model, rows, game_of, [&](const std::vector<double>& table, int i) {
-    return Shapley(table, i, model.features);
-  });
+  return Values(model, rows, game_of, false);
 }
 
 std::vector<double> BruteForceInteractions(const TreeEnsemble& model, const RowBlock& rows) {
   const std::vector<double> phi = BruteForceValues(model, rows);
   const auto side = static_cast<std::size_t>(model.features) + 1;
-  std::vector<double> result(rows.rows * InteractionsPerRow(model), 0.0);
-  std::size_t m = 0;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    const Game game = ConditionalGame(model, rows.row(r));
-    for (std::size_t g = 0; g < static_cast<std::size_t>(model.groups); ++g, ++m) {
-      const auto table = Tabulate(game, g, model.features);
-      for (int i = 0; i < model.features; ++i) {
-        for (int j = 0; j < model.features; ++j) {
-          if (i == j) continue;
-          result[m * side * side + static_cast<std::size_t>(i) * side +
-                 static_cast<std::size_t>(j)] = Interaction(table, i, j, model.features);
-        }
+  std::vector<double> result;
+  ForEachTable(model, rows, Conditional(model), [&](const std::vector<double>& table, std::size_t) {
+    for (std::size_t i = 0; i < side; ++i) {
+      for (std::size_t j = 0; j < side; ++j) {
+        const bool pair = i != j && std::max(i, j) + 1 < side;
+        const Subset set = pair ? Subset{1} << i | Subset{1} << j : 0;
+        // Half of it is the entry of each triangle.
+        result.push_back(pair ? Index(table, set, model.features, false) / 2 : 0);
       }
     }
-  }
+  });
   FillInteractionDiagonal(side - 1, phi, result);
   return result;
 }

@@ -55,11 +55,7 @@ inline std::vector<float> FuzzRows(const TreeEnsemble& model, std::size_t rows) 
 inline double OutputScale(const TreeEnsemble& model) {
   double scale = 0;
   for (const double base : model.base_score) scale = std::max(scale, std::abs(base));
-  for (const Tree& tree : model.trees) {
-    double most = 0;
-    for (const TreeNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
-    scale += most;
-  }
+  for (const Tree& tree : model.trees) scale += LargestLeaf(tree);
   return scale;
 }
 

@@ -40,11 +40,7 @@ std::unique_ptr<TreeExplainer> Prepared(const Method& method, const TreeEnsemble
 // What a sum of leaves is rounded to goes by the leaves: values may cancel to almost nothing.
 double Scale(const TreeEnsemble& model) {
   double scale = 0;
-  for (const Tree& tree : model.trees) {
-    double most = 0;
-    for (const TreeNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
-    scale += most;
-  }
+  for (const Tree& tree : model.trees) scale += LargestLeaf(tree);
   return std::max(scale, 1e-300);
 }
 

@@ -250,18 +250,11 @@ std::vector<float> RandomRows(const TreeEnsemble& model, std::size_t rows, doubl
                               std::uint64_t seed) {
   Draws draws(seed, 1);
   const auto columns = static_cast<std::size_t>(model.features);
-  std::vector<char> categorical(columns, 0);
-  for (const Tree& tree : model.trees) {
-    for (const TreeNode& node : tree.nodes) {
-      if (!node.is_leaf() && node.categories >= 0) {
-        categorical[static_cast<std::size_t>(node.feature)] = 1;
-      }
-    }
-  }
+  const std::set<std::int32_t> categorical = CategoricalFeatures(model);
   std::vector<float> values(rows * columns);
   for (std::size_t i = 0; i < values.size(); ++i) {
     float x = 0;
-    if (categorical[i % columns] != 0) {
+    if (categorical.contains(static_cast<std::int32_t>(i % columns))) {
       x = static_cast<float>(draws.below(kCategories + 30)) - 2;
     } else if (draws.chance(0.5)) {
       x = static_cast<float>(static_cast<double>(draws.below(kGrid + 1)) / kGrid);  // a threshold

@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/treeshap/tree_explainer.hpp"
+#include "algorithms/treeshap/quadrature/cpu/engine.hpp"
 
 namespace retable::treeshap {
 
@@ -35,7 +35,6 @@ class TopInteractions {
  public:
   //! @throws std::invalid_argument as Annotate, and for k = 0
   TopInteractions(const TreeEnsemble& model, TopInteractionsOptions options);
-  ~TopInteractions();
 
   //! For each row and output (row-major) the k pairs of largest |value| that are not zero, the
   //! strongest first; ties by feature. In float: pairs closer than its rounding may swap.
@@ -46,8 +45,8 @@ class TopInteractions {
   double pairs() const;
 
  private:
-  class Search;
-  std::unique_ptr<Search> search_;
+  std::size_t k_;
+  std::unique_ptr<QuadratureEngine<float>> engine_;
 };
 
 //! The same from a whole matrix of one row and output, (features + 1)^2: the reference.

@@ -7,8 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -270,8 +268,7 @@ TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
     file.Write(Train(model, frame, values, static_cast<std::size_t>(rows)));
     file.Commit();
   }
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string bytes = ReadWhole(path);
   return model.trainer.empty() ? retable::treeshap::ReadXgboostUbj(bytes)
                                : retable::treeshap::ReadModel(bytes);
 }
@@ -332,8 +329,8 @@ std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
   }
   for (const PaperModel& model : DataSets()) {
     candidates.push_back(model.name);
-    if (bare == model.name)
-      infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
+    if (bare != model.name) continue;
+    infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
   }
   candidates.push_back(kSynthetic + MillionShape().name);
   if (name == candidates.back()) infos.push_back(DescribeSynthetic(bare));
@@ -345,10 +342,7 @@ std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
   }
   for (const PaperModel& zoo : ZooModels()) {
     candidates.push_back(zoo.name);
-    if (bare != name) continue;
-    if (AsksFor(bare, "trained zoo", zoo.name)) {
-      infos.push_back(Describe(zoo));
-    }
+    if (!synthetic && AsksFor(name, "trained zoo", zoo.name)) infos.push_back(Describe(zoo));
   }
   if (infos.empty()) {
     throw harness::UnknownName("unknown model \"" + name + "\"", name, candidates);

@@ -1,5 +1,6 @@
 #include "experiments/treeshap/peers/external_explainer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -10,12 +11,9 @@
 
 namespace retable::experiments::treeshap {
 
-using retable::treeshap::InteractionsPerRow;
-using retable::treeshap::Results;
 using retable::treeshap::RowBlock;
 using retable::treeshap::TreeEnsemble;
 using retable::treeshap::TreeExplainer;
-using retable::treeshap::ValuesPerRow;
 
 ExternalExplainer::ExternalExplainer(const std::string& command, std::string device,
                                      std::int64_t threads)
@@ -37,27 +35,27 @@ void ExternalExplainer::set_background(const RowBlock& background) {
                 std::as_bytes(background.values));
 }
 
-Results ExternalExplainer::values(const RowBlock& rows) {
-  const auto side = static_cast<std::size_t>(shape_.features) + 1;
-  return Ask(rows, "pred_contribs", side);
+void ExternalExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
+  Ask(rows, "pred_contribs", rows.columns + 1, phi);
 }
 
-Results ExternalExplainer::interactions(const RowBlock& rows) {
-  const auto side = static_cast<std::size_t>(shape_.features) + 1;
-  return Ask(rows, "pred_interactions", side * side);
+void ExternalExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {
+  Ask(rows, "pred_interactions", (rows.columns + 1) * (rows.columns + 1), matrices);
 }
 
-Results ExternalExplainer::Ask(const RowBlock& rows, const char* what, std::size_t block) {
+void ExternalExplainer::Ask(const RowBlock& rows, const char* what, std::size_t block,
+                            std::span<double> results) {
   ValidateRows(shape_, rows);
-  if (rows.rows == 0) return {};
+  const std::size_t groups = shape_.base_score.size();
+  const std::size_t count = rows.rows * groups * block;
+  retable::treeshap::RequireSize(results.size(), count);
+  if (rows.rows == 0) return;
   program_.Load({{"task", "treeshap"}, {"what", what}},
                 {"rows", "float32", {rows.rows, rows.columns}, {}}, std::as_bytes(rows.values));
   const auto begun = std::chrono::steady_clock::now();
   program_.Run();
   run_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   const auto arrays = program_.Answer({});
-  const std::size_t groups = shape_.base_score.size();
-  const std::size_t count = rows.rows * groups * block;
   if (arrays.size() != 1 || arrays[0].type != "float32" ||
       arrays[0].bytes.size() != count * sizeof(float)) {
     throw std::runtime_error("the answer to \"treeshap\" is one float32 array, " +
@@ -65,12 +63,11 @@ Results ExternalExplainer::Ask(const RowBlock& rows, const char* what, std::size
   }
   std::vector<float> phi(count);
   std::memcpy(phi.data(), arrays[0].bytes.data(), arrays[0].bytes.size());
-  Results result(phi.begin(), phi.end());
+  std::copy(phi.begin(), phi.end(), results.begin());
   // XGBoost's file has one base score for all outputs: the first.
   for (std::size_t m = 0; m < rows.rows * groups; ++m) {
-    result[(m + 1) * block - 1] += shape_.base_score[m % groups] - shape_.base_score[0];
+    results[(m + 1) * block - 1] += shape_.base_score[m % groups] - shape_.base_score[0];
   }
-  return result;
 }
 
 namespace {

@@ -22,8 +22,9 @@ class ExternalExplainer final : public retable::treeshap::TreeExplainer {
 
   void prepare(const retable::treeshap::TreeEnsemble& model) override;
   void set_background(const retable::treeshap::RowBlock& background) override;
-  retable::treeshap::Results values(const retable::treeshap::RowBlock& rows) override;
-  retable::treeshap::Results interactions(const retable::treeshap::RowBlock& rows) override;
+  void values_to(const retable::treeshap::RowBlock& rows, std::span<double> phi) override;
+  void interactions_to(const retable::treeshap::RowBlock& rows,
+                       std::span<double> matrices) override;
 
   //! Seconds of the last call without the transfer of data: what is compared with other methods.
   double run_seconds() const { return run_seconds_; }
@@ -33,13 +34,12 @@ class ExternalExplainer final : public retable::treeshap::TreeExplainer {
   std::string Included() { return DescribeResident(program_); }
 
  private:
-  retable::treeshap::Results Ask(const retable::treeshap::RowBlock& rows, const char* what,
-                                 std::size_t block);
+  void Ask(const retable::treeshap::RowBlock& rows, const char* what, std::size_t block,
+           std::span<double> results);
 
   ResidentProgram program_;
   std::string device_;
   std::int64_t threads_;
-  retable::treeshap::TreeEnsemble shape_;  // features, groups and base scores alone
   double run_seconds_ = 0;
 };
 

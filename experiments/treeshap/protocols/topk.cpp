@@ -154,8 +154,7 @@ class TopKProtocol final : public harness::Protocol {
         fmt::format("{} threads{}", threads > 0 ? threads : std::int64_t{AvailableThreads()},
                     count < wanted ? fmt::format(", from {} rows", count) : "");
     if (count < wanted) {
-      outcome.facts["scaled"] =
-          "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
+      outcome.facts["scaled"] = fmt::format("measured on {} rows, times {:f}", count, scale);
     }
     return outcome;
   }

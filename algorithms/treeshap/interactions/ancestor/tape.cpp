@@ -6,7 +6,6 @@
 #include <map>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 
 #include "algorithms/treeshap/interactions/common/sums.hpp"
 #include "algorithms/treeshap/interactions/common/tile_tape.hpp"
@@ -98,25 +97,6 @@ class TilePlanner {
   std::vector<std::int32_t> path_;
 };
 
-// What a pass of a tree needs.
-struct TreePass {
-  const AnnotatedTree& tree;
-  const QuadratureRule& rule;
-  std::size_t begin;
-  int points;
-  const std::vector<std::uint32_t>& sets;
-  const Cuts& cuts;
-};
-
-// A feature of the path to the node at hand: the last split on it and the side taken.
-struct Live {
-  std::int32_t feature;
-  double cover;
-  std::int32_t node;
-  bool right;
-  std::int64_t state = -1;  // number in the tile, where it has one
-};
-
 // A tile that an instruction names, and where that instruction's head is.
 struct TileCall {
   std::uint32_t tile;
@@ -130,16 +110,11 @@ struct TapeDraft {
 };
 
 // Writes one tile, and those below it first.
-class TileWriter {
+class TileWriter final : public TileCode<Cuts, 8> {
  public:
-  TileWriter(const TreePass& pass, TapeDraft& draft, std::vector<Live> path)
-      : pass_(pass),
-        tree_(pass.tree),
-        draft_(draft),
-        out_(draft.tape),
-        calls_(draft.calls),
-        path_(std::move(path)) {
-    for (Live& live : path_) live.state = -1;
+  TileWriter(const TilePass<Cuts>& pass, TapeDraft& draft, PathFeatures<LiveFeature> path)
+      : TileCode(pass, std::move(path)), draft_(draft), out_(draft.tape), calls_(draft.calls) {
+    for (LiveFeature& live : path_) live.state = -1;
     factors_ = path_.size();
   }
 
@@ -170,10 +145,6 @@ class TileWriter {
   }
 
  private:
-  const AnnotatedNode& node(std::int32_t n) const {
-    return tree_.nodes[static_cast<std::size_t>(n)];
-  }
-
   InteractionTile Finish(std::vector<Float4>& words, InteractionSizes& sizes) {
     InteractionTile tile;
     tile.group = static_cast<std::uint32_t>(tree_.group);
@@ -198,7 +169,7 @@ class TileWriter {
     return tile;
   }
 
-  void Factor(std::vector<Float4>& words, const Live& live) {
+  void Factor(std::vector<Float4>& words, const LiveFeature& live) {
     Float4 split = Split(node(live.node));
     split.w = Word(std::bit_cast<std::uint32_t>(split.w) | (live.right ? 0u : ancestor::kBelow));
     words.push_back(split);
@@ -219,39 +190,15 @@ class TileWriter {
     return index;
   }
 
-  void Group(Float4 four) { ops_.push_back(four); }
-
   void Head(ancestor::Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    last_ = ops_.size();
-    Group({Word(static_cast<std::uint32_t>(op)), Word(a), Word(b), Word(c)});
+    Begin({Word(static_cast<std::uint32_t>(op)), Word(a), Word(b), Word(c)});
   }
 
-  // Ends the instruction: its length is known.
-  void Tail() {
-    const std::uint32_t length = Count(ops_.size() - last_);
-    ops_[last_].x = Word(std::bit_cast<std::uint32_t>(ops_[last_].x) | length << 8);
-  }
-
-  // An array over the pass's points; value(t, weight), 0 past the rule's end.
-  template <class F>
-  void Points(std::vector<Float4>& words, F value) const {
-    PointWords(pass_.rule, pass_.begin, pass_.points, value, words);
-  }
-
-  // Slots of the stack are numbered from the bottom: the busy ones are low. Returns the highest of
-  // the subtree, plus one.
-  int Slots(std::int32_t n) {
-    if (node(n).height <= 1 || Cut(n)) return 0;
-    const auto it = slots_of_.find(n);
-    if (it != slots_of_.end()) return it->second;
-    const int slots = 1 + std::max(Slots(node(n).left), Slots(node(n).right));
-    slots_of_[n] = slots;
-    return slots;
-  }
+  bool Slotless(std::int32_t n) const override { return node(n).height <= 1 || Cut(n); }
 
   bool Cut(std::int32_t n) const {
     return !in_subtree_ &&
-           (pass_.cuts.tile[static_cast<std::size_t>(n)] || pass_.cuts.subtrees.contains(n));
+           (pass_.plan.tile[static_cast<std::size_t>(n)] || pass_.plan.subtrees.contains(n));
   }
 
   void Visit(std::int32_t n) {
@@ -263,10 +210,7 @@ class TileWriter {
                                 : node(at.left).height >= node(at.right).height;
     const std::int32_t first = left_first ? at.left : at.right;
     const std::int32_t second = left_first ? at.right : at.left;
-    const auto it = std::find_if(path_.begin(), path_.end(),
-                                 [&](const Live& f) { return f.feature == at.feature; });
-    const auto position = static_cast<std::size_t>(it - path_.begin());
-    const bool fresh = it == path_.end();
+    const std::size_t position = path_.IndexOf(at.feature);
     if (at.height == 1) {
       Node(ancestor::kLeafParent, 0, at, first, second, position);
       return;
@@ -274,38 +218,23 @@ class TileWriter {
     const int slots = 1 + std::max(left_slots, right_slots);
     slots_ = std::max(slots_, slots);
     const auto slot = static_cast<std::uint32_t>(slots - 1);
-    const double left_cover = at.cover_above * at.left_weight;
-    const double right_cover = at.cover_above * (1 - at.left_weight);
     Node(ancestor::kDown, slot, at, first, second, position);
-    Live before{};
-    if (fresh) {
-      path_.push_back({at.feature, 0, n, false});
-    } else {
-      before = path_[position];
-    }
-    path_[position] = {at.feature, left_first ? left_cover : right_cover, n, !left_first};
-    Child(first);
+    OnPath(n, first, [&] { Child(first); });
     const bool leaf = node(second).height == 0;
     if (!leaf) {
       Node(ancestor::kMid, slot, at, first, second, position);
-      path_[position] = {at.feature, left_first ? right_cover : left_cover, n, left_first};
-      Child(second);
-    }
-    if (fresh) {
-      path_.pop_back();
-    } else {
-      path_[position] = before;
+      OnPath(n, second, [&] { Child(second); });
     }
     Node(leaf ? ancestor::kUpLeaf : ancestor::kUp, slot, at, first, second, position);
   }
 
   void Child(std::int32_t n) {
     if (!in_subtree_) {
-      if (const auto it = pass_.cuts.subtrees.find(n); it != pass_.cuts.subtrees.end()) {
+      if (const auto it = pass_.plan.subtrees.find(n); it != pass_.plan.subtrees.end()) {
         Shared(*it->second);
         return;
       }
-      if (pass_.cuts.tile[static_cast<std::size_t>(n)]) {
+      if (pass_.plan.tile[static_cast<std::size_t>(n)]) {
         const std::uint32_t below = TileWriter(pass_, draft_, path_).Write(n);
         below_.push_back({below, ops_.size()});
         Head(ancestor::kTile, below, 0, 0);
@@ -353,7 +282,7 @@ class TileWriter {
     return partners;
   }
 
-  std::uint32_t State(Live& live) {
+  std::uint32_t State(LiveFeature& live) {
     if (live.state < 0) {
       live.state = states_++;
       const double c = live.cover;
@@ -397,23 +326,15 @@ class TileWriter {
     out_.most_key_words = std::max(out_.most_key_words, subtree.key_words);
   }
 
-  TreePass pass_;
-  const AnnotatedTree& tree_;
   TapeDraft& draft_;
   InteractionTape& out_;
   std::vector<TileCall>& calls_;
-  std::vector<Live> path_;
   std::size_t factors_ = 0;
   bool in_subtree_ = false;      // a shared one
   std::vector<TileCall> below_;  // heads counted from the first instruction
   std::vector<std::uint32_t> features_;
-  std::vector<Float4> ops_, state_words_;
-  std::size_t last_ = 0;  // last instruction's head
+  std::vector<Float4> state_words_;
   std::uint32_t states_ = 0;
-  std::vector<std::uint32_t> interactions_;
-  std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
-  int slots_ = 0;
-  std::unordered_map<std::int32_t, int> slots_of_;
 };
 
 void RequireFits(const AnnotatedModel& model) {
@@ -464,8 +385,7 @@ InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
     const bool wide = tree.path_features > ancestor::kFewPositions;
     if (!rules.contains(points)) rules[points] = GaussLegendre(points);
     std::size_t begin = 0;
-    TapeOptions sizes{.points = {4, 6, 8}, .max_points = 8};
-    if (wide) sizes.points = {8};
+    const std::vector<int> sizes = wide ? std::vector{8} : std::vector{4, 6, 8};
     for (const int size : Passes(points, sizes)) {
       TapeDraft& draft = drafts[{size, wide}];
       draft.tape.points = size;

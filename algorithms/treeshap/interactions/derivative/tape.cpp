@@ -6,11 +6,11 @@
 #include <map>
 #include <stdexcept>
 #include <tuple>
-#include <unordered_map>
 
 #include "algorithms/treeshap/interactions/common/sums.hpp"
 #include "algorithms/treeshap/interactions/common/tile_tape.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
+#include "algorithms/treeshap/sorted_set.hpp"
 
 namespace retable::treeshap {
 
@@ -93,21 +93,14 @@ class TilePlanner {
     return rank(left, During(left, right)) >= rank(right, During(right, left));
   }
 
-  template <class T>
-  static std::vector<T> Union(const std::vector<T>& a, const std::vector<T>& b) {
-    std::vector<T> all;
-    all.reserve(a.size() + b.size());
-    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
-    return all;
-  }
-
   static Subtree Joined(std::int32_t feature, const Subtree& left, const Subtree& right) {
     Subtree joined;
     joined.leaves = left.leaves + right.leaves;
     joined.height = 1 + std::max(left.height, right.height);
     joined.whole = left.features.empty() && right.features.empty();
     joined.simple = joined.whole;
-    joined.features = Union(left.features, right.features);
+    joined.features = left.features;
+    MergeSorted(joined.features, right.features);
     // A second child that is a tile of its own, or of at most one split, keeps no vectors.
     const auto kept = [](const Subtree& subtree) {
       return subtree.below || subtree.simple ? 0 : Count(subtree.features.size());
@@ -121,8 +114,10 @@ class TilePlanner {
       if (f != feature) met.push_back(InteractionOf(f, feature));
     }
     std::sort(met.begin(), met.end());
-    joined.interactions = Union(Union(left.interactions, right.interactions), met);
-    joined.features = Union(joined.features, {feature});
+    joined.interactions = left.interactions;
+    MergeSorted(joined.interactions, right.interactions);
+    MergeSorted(joined.interactions, met);
+    MergeSorted(joined.features, {feature});
     return joined;
   }
 
@@ -137,24 +132,6 @@ class TilePlanner {
   std::uint32_t points_, features_;
   const DerivativeOptions& options_;
   TilePlan plan_;
-};
-
-// What a pass of a tree needs.
-struct TreePass {
-  const AnnotatedTree& tree;
-  const QuadratureRule& rule;
-  std::size_t begin;
-  int points;
-  const std::vector<std::uint32_t>& sets;
-  const TilePlan& plan;
-};
-
-// A feature of the path to the node at hand: the last split on it and the side taken.
-struct Live {
-  std::int32_t feature;
-  double cover;
-  std::int32_t node;
-  bool right;
 };
 
 // The vector that holds D of a subtree by a feature.
@@ -185,10 +162,10 @@ class VectorPool {
 };
 
 // Writes one tile after those below it, which so have lower numbers.
-class TileWriter {
+class TileWriter final : public TileCode<TilePlan, 4> {
  public:
-  TileWriter(const TreePass& pass, DerivativeTape& out, std::vector<Live> path)
-      : pass_(pass), tree_(pass.tree), out_(out), path_(std::move(path)) {}
+  TileWriter(const TilePass<TilePlan>& pass, DerivativeTape& out, PathFeatures<LiveFeature> path)
+      : TileCode(pass, std::move(path)), out_(out) {}
 
   // Returns the tile's number, and the features by which it leaves D, in order.
   std::uint32_t Write(std::int32_t root, std::vector<std::int32_t>& left_features) {
@@ -219,10 +196,6 @@ class TileWriter {
   }
 
  private:
-  const AnnotatedNode& node(std::int32_t n) const {
-    return tree_.nodes[static_cast<std::size_t>(n)];
-  }
-
   std::uint32_t Offset(std::uint32_t vector) const {
     return vector * Count(static_cast<std::size_t>(pass_.points)) * derivatives::kColumn;
   }
@@ -240,7 +213,7 @@ class TileWriter {
     Words(interactions_, words);
     Points(words, [](double, double weight) { return weight; });
     Points(words, [](double t, double) { return t; });
-    for (const Live& live : path_) Factor(words, live);
+    for (const LiveFeature& live : path_) Factor(words, live);
     words.insert(words.end(), ops_.begin(), ops_.end());
     tile.words = Count(words.size()) - tile.first_word;
     DerivativeSizes& sizes = out_.sizes;
@@ -252,7 +225,7 @@ class TileWriter {
     return tile;
   }
 
-  void Factor(std::vector<Float4>& words, const Live& live) {
+  void Factor(std::vector<Float4>& words, const LiveFeature& live) {
     Float4 split = Split(node(live.node));
     split.w = Word(std::bit_cast<std::uint32_t>(split.w) | (live.right ? 0u : derivatives::kBelow));
     words.push_back(split);
@@ -264,33 +237,17 @@ class TileWriter {
                       static_cast<std::uint32_t>(at.feature) * derivatives::kColumn);
   }
 
-  void Group(Float4 four) { ops_.push_back(four); }
-
   // A head without a split: two numbers.
   void Head(derivatives::Op op, std::uint32_t y, std::uint32_t z) {
-    last_ = ops_.size();
-    Group({Word(static_cast<std::uint32_t>(op)), Word(y), Word(z), 0});
+    Begin({Word(static_cast<std::uint32_t>(op)), Word(y), Word(z), 0});
   }
 
   // The head of a node: its second child's weight, what the row adds to it, `a` in the high half.
   void Head(derivatives::Op op, const AnnotatedNode& at, bool right_second, std::uint32_t a) {
-    last_ = ops_.size();
     const double w = right_second ? 1 - at.left_weight : at.left_weight;
-    Group({Word(static_cast<std::uint32_t>(op) | a << 16), static_cast<float>(w),
+    Begin({Word(static_cast<std::uint32_t>(op) | a << 16), static_cast<float>(w),
            static_cast<float>(right_second ? 1 - w : -w),
            static_cast<float>(right_second ? -w : 1 - w)});
-  }
-
-  // Ends the instruction: its length is known.
-  void Tail() {
-    const std::uint32_t length = Count(ops_.size() - last_);
-    ops_[last_].x = Word(std::bit_cast<std::uint32_t>(ops_[last_].x) | length << 4);
-  }
-
-  // An array over the pass's points; value(t, weight), 0 past the rule's end.
-  template <class F>
-  void Points(std::vector<Float4>& words, F value) const {
-    PointWords(pass_.rule, pass_.begin, pass_.points, value, words);
   }
 
   // g and e of a node whose covers are c, times a factor.
@@ -313,16 +270,7 @@ class TileWriter {
     return at.height == 2 && !Cut(at.left) && !Cut(at.right);
   }
 
-  // Slots of the stack are numbered from the bottom: the busy ones are low. Returns the highest of
-  // the subtree, plus one.
-  int Slots(std::int32_t n) {
-    if (node(n).height <= 1 || Cut(n) || Fork(n)) return 0;
-    const auto it = slots_of_.find(n);
-    if (it != slots_of_.end()) return it->second;
-    const int slots = 1 + std::max(Slots(node(n).left), Slots(node(n).right));
-    slots_of_[n] = slots;
-    return slots;
-  }
+  bool Slotless(std::int32_t n) const override { return node(n).height <= 1 || Cut(n) || Fork(n); }
 
   Derivatives Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
@@ -353,35 +301,17 @@ class TileWriter {
     return Up(at, operands, of_first, of_second, second);
   }
 
-  // Calls the function with the path to a child.
-  template <class Function>
-  Derivatives OnPath(std::int32_t parent, std::int32_t child, Function function) {
-    const AnnotatedNode& at = node(parent);
-    const bool right = child == at.right;
-    const double cover = at.cover_above * (right ? 1 - at.left_weight : at.left_weight);
-    const auto it = std::find_if(path_.begin(), path_.end(),
-                                 [&](const Live& live) { return live.feature == at.feature; });
-    const bool fresh = it == path_.end();
-    const auto position = static_cast<std::size_t>(it - path_.begin());
-    const Live before = fresh ? Live{} : *it;
-    if (fresh) path_.emplace_back();
-    path_[position] = {at.feature, cover, parent, right};
-    const Derivatives result = function();
-    if (fresh) {
-      path_.pop_back();
-    } else {
-      path_[position] = before;
-    }
-    return result;
-  }
-
   Derivatives Child(std::int32_t parent, std::int32_t n) {
-    return OnPath(parent, n, [&] { return Cut(n) ? Copied(Below(n)) : Visit(n); });
+    Derivatives result;
+    OnPath(parent, n, [&] { result = Cut(n) ? Copied(Below(n)) : Visit(n); });
+    return result;
   }
 
   // A second child that is a tile: its vectors are read where it leaves them, K before them.
   Derivatives TakenBy(std::int32_t parent, std::int32_t n) {
-    return OnPath(parent, n, [&] { return Below(n); });
+    Derivatives result;
+    OnPath(parent, n, [&] { result = Below(n); });
+    return result;
   }
 
   // Writes the tile; its vectors have the numbers of what it leaves.
@@ -523,18 +453,10 @@ class TileWriter {
     return SlotOffset(it->second);
   }
 
-  TreePass pass_;
-  const AnnotatedTree& tree_;
   DerivativeTape& out_;
-  std::vector<Live> path_;
   std::vector<std::uint32_t> below_;
-  std::vector<Float4> ops_;
-  std::size_t last_ = 0;  // last instruction's head
   VectorPool pool_;
-  std::vector<std::uint32_t> interactions_, values_;
-  std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
-  int slots_ = 0;
-  std::unordered_map<std::int32_t, int> slots_of_;
+  std::vector<std::uint32_t> values_;
 };
 
 }  // namespace
@@ -554,7 +476,7 @@ DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
     const int points = FloatPoints(tree);
     if (!rules.contains(points)) rules[points] = GaussLegendre(points);
     std::size_t begin = 0;
-    for (const int size : Passes(points, {.points = {4, 6, 8}, .max_points = 8})) {
+    for (const int size : Passes(points, {4, 6, 8})) {
       DerivativeTape& tape = tapes[size];
       tape.points = size;
       tape.sizes.features = static_cast<std::uint32_t>(model.features);

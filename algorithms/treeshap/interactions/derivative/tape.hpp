@@ -31,21 +31,17 @@
 //!   factors  one for each path feature: (lower, upper, threshold, feature | flags) of the last
 //!            split on it, c (1 - t)[V], to which t is added where the row follows
 //!   instructions, each with a head (op | length << 4 | a << 16, w, delta if x >= threshold, delta
-//!   if
-//!            below), both of the second child's weight
+//!            if below), both of the second child's weight
 //!   kLeafParent    parent of two leaves: a: index of D; w the mean; split, g[V], e[V], these two
-//!   times
-//!            the difference of the leaves
+//!            times the difference of the leaves
 //!   kFork, kForkLeaf  parent of two kLeafParent, of one and a leaf: split, (result, slot of the
-//!   first,
-//!            of the second, value of the leaf), g[V], e[V], the kLeafParent
+//!            first, of the second, value of the leaf), g[V], e[V], the kLeafParent
 //!   kDown    to the first child; a: slot of the stack; split, g[V]
 //!   kMid     to the second; a: slot | index of the first child's K << kIndexShift; g[V]
 //!   kUp, kUpLeafParent, kUpLeaf, kUpTile  both done, the second a kLeafParent, a leaf, a tile
-//!   below; a as
-//!            before: (result, both | first << 8 | second << 16, slot of the second's, value of the
-//!            leaf or the tile's vector), g[V], e[V], the kLeafParent, then vectors of both
-//!            children (first, second, slot, -), of the first alone two a group (index, slot,
+//!            below; a as before: (result, both | first << 8 | second << 16, slot of the second's,
+//!            value of the leaf or the tile's vector), g[V], e[V], the kLeafParent, then vectors of
+//!            both children (first, second, slot, -), of the first alone two a group (index, slot,
 //!            index, slot), of the second alone; those of a tile are read where it left them:
 //!            (index, vector, slot, -)
 //!   kTile    a tile below: (head, its vector, number of D, -), indices of its D

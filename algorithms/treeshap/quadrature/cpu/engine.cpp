@@ -24,12 +24,7 @@ using Kernels = SimdKernels<T> (*)(int points);
 
 template <class T>
 Kernels<T> KernelsFor(const std::string& isa) {
-  if constexpr (sizeof(T) == 4) {
-    return isa == "avx512" ? SimdAvx512Float : (isa == "avx2" ? SimdAvx2Float : SimdBaselineFloat);
-  } else {
-    return isa == "avx512" ? SimdAvx512Double
-                           : (isa == "avx2" ? SimdAvx2Double : SimdBaselineDouble);
-  }
+  return isa == "avx512" ? SimdAvx512<T> : isa == "avx2" ? SimdAvx2<T> : SimdBaseline<T>;
 }
 
 bool CpuHas(const std::string& isa) {
@@ -91,15 +86,19 @@ constexpr std::size_t kPlaces = std::size_t{1} << 16;  // that a bundle can name
 // Sums of segments that wait for each other.
 constexpr std::size_t kSplitBytes = std::size_t{256} << 20;
 
-}  // namespace
-
 template <class T>
-class QuadratureEngine<T>::State {
+class Engine final : public QuadratureEngine<T> {
  public:
-  explicit State(const EngineOptions& options)
+  using typename QuadratureEngine<T>::Sums;
+  using typename QuadratureEngine<T>::Sink;
+  using QuadratureEngine<T>::shape;
+  using QuadratureEngine<T>::expected;
+  using QuadratureEngine<T>::outputs;
+
+  explicit Engine(const EngineOptions& options)
       : threads_(options.threads), banzhaf_(options.banzhaf), kernels_(Choose<T>(options.isa)) {}
 
-  void Prepare(const TreeEnsemble& model) {
+  void Prepare(const TreeEnsemble& model) override {
     AnnotatedModel annotated = Annotate(model);
     shape.features = model.features;
     shape.groups = model.groups;
@@ -112,7 +111,7 @@ class QuadratureEngine<T>::State {
     Bundle();
   }
 
-  void Run(const RowBlock& rows, bool pairs, const Sink& sink) {
+  void Run(const RowBlock& rows, bool pairs, const Sink& sink) override {
     ValidateRows(shape, rows);
     if (pairs) {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -121,10 +120,6 @@ class QuadratureEngine<T>::State {
     }
     Explain({rows, pairs, sink});
   }
-
-  TreeEnsemble shape;  // features and groups alone
-  std::vector<double> expected;
-  std::vector<OutputColumns> outputs;
 
  private:
   static constexpr std::size_t kL = kLanes<T>;
@@ -158,15 +153,11 @@ class QuadratureEngine<T>::State {
     std::vector<T> bundled;
   };
 
-  static std::size_t BlocksOf(const RowBlock& rows) { return (rows.rows + kL - 1) / kL; }
-
   void PackTrees(const AnnotatedModel& model) {
     struct Pass {
       std::size_t tree, begin, count;
     };
-    TapeOptions sizes;
-    sizes.points = PointsOf<T>(kernels_);
-    sizes.max_points = sizes.points.back();
+    const std::vector<int> sizes = PointsOf<T>(kernels_);
     // Every subset weighs the same where each feature is present with probability one half.
     std::map<int, QuadratureRule> rules = {{0, {{0.5}, {1.0}}}};
     const auto rule_of = [&](std::size_t t) {
@@ -320,7 +311,7 @@ class QuadratureEngine<T>::State {
   }
 
   void Explain(const Request& request) const {
-    const std::size_t blocks = BlocksOf(request.rows);
+    const std::size_t blocks = (request.rows.rows + kL - 1) / kL;
     const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : AvailableThreads());
     if (blocks < 4 * threads && threads > 1 && segments_.size() > 1) {
       std::size_t width = 0;  // of a block's sums over all segments
@@ -364,7 +355,7 @@ class QuadratureEngine<T>::State {
         if (!first) Add(part.data(), total.size(), total.data());
       }
       for (std::size_t b = begin; b < end; ++b) {
-        Deliver(request, g, b, total.data() + (b - begin) * width);
+        request.sink(g, b * kL, RowsOf(request.rows, b), total.data() + (b - begin) * width);
       }
     }
   }
@@ -401,7 +392,7 @@ class QuadratureEngine<T>::State {
         else
           Add(part, width, total.data());
       }
-      Deliver(request, g, begin + b, total.data());
+      request.sink(g, (begin + b) * kL, RowsOf(request.rows, begin + b), total.data());
     });
   }
 
@@ -502,11 +493,6 @@ class QuadratureEngine<T>::State {
     to.missing[at] = missing ? 1 : 0;
   }
 
-  void Deliver(const Request& request, std::size_t group, std::size_t block,
-               const Sums* sums) const {
-    request.sink(group, block * kL, RowsOf(request.rows, block), sums);
-  }
-
   int threads_;
   bool banzhaf_;
   Kernels<T> kernels_;
@@ -522,31 +508,11 @@ class QuadratureEngine<T>::State {
   bool has_pairs_ = false;  // pairs have been asked for
 };
 
-template <class T>
-QuadratureEngine<T>::QuadratureEngine(const EngineOptions& options)
-    : state_(std::make_unique<State>(options)) {}
-template <class T>
-QuadratureEngine<T>::~QuadratureEngine() = default;
+}  // namespace
 
 template <class T>
-void QuadratureEngine<T>::Prepare(const TreeEnsemble& model) {
-  state_->Prepare(model);
-}
-template <class T>
-void QuadratureEngine<T>::Run(const RowBlock& rows, bool pairs, const Sink& sink) {
-  state_->Run(rows, pairs, sink);
-}
-template <class T>
-const TreeEnsemble& QuadratureEngine<T>::shape() const {
-  return state_->shape;
-}
-template <class T>
-const std::vector<double>& QuadratureEngine<T>::expected() const {
-  return state_->expected;
-}
-template <class T>
-const OutputColumns& QuadratureEngine<T>::columns(std::size_t output) const {
-  return state_->outputs[output];
+std::unique_ptr<QuadratureEngine<T>> QuadratureEngine<T>::Make(const EngineOptions& options) {
+  return std::make_unique<Engine<T>>(options);
 }
 
 template class QuadratureEngine<float>;

@@ -54,25 +54,18 @@ class QuadratureEngine {
                                   const Sums* sums)>;
 
   //! @throws std::invalid_argument for an instruction set that is unknown or not here.
-  explicit QuadratureEngine(const EngineOptions& options);
-  ~QuadratureEngine();
+  static std::unique_ptr<QuadratureEngine> Make(const EngineOptions& options);
+  virtual ~QuadratureEngine() = default;
 
   //! @throws std::invalid_argument as Annotate.
-  void Prepare(const TreeEnsemble& model);
+  virtual void Prepare(const TreeEnsemble& model) = 0;
   //! Calls sink for all rows. With pairs asked for, the first call lists them.
   //! @throws std::invalid_argument for rows of another shape.
-  void Run(const RowBlock& rows, bool pairs, const Sink& sink);
+  virtual void Run(const RowBlock& rows, bool pairs, const Sink& sink) = 0;
 
-  //! Features and groups of the model alone.
-  const TreeEnsemble& shape() const;
-  //! Of each output, base score included.
-  const std::vector<double>& expected() const;
-  //! Pairs are known once they were asked for.
-  const OutputColumns& columns(std::size_t output) const;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
+  TreeEnsemble shape;                  //!< features and groups of the model alone
+  std::vector<double> expected;        //!< one value an output, base score included
+  std::vector<OutputColumns> outputs;  //!< pairs are known once they were asked for
 };
 
 }  // namespace retable::treeshap

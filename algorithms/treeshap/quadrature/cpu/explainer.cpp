@@ -1,6 +1,7 @@
 // "Quadrature" on the CPU: values and matrices from the sums of quadrature/cpu/engine.hpp.
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 
 #include "algorithms/treeshap/flop_count.hpp"
@@ -15,25 +16,23 @@ namespace {
 template <class T>
 class QuadratureExplainer final : public TreeExplainer {
  public:
-  explicit QuadratureExplainer(const EngineOptions& options) : engine_(options) {}
+  explicit QuadratureExplainer(const EngineOptions& options)
+      : engine_(QuadratureEngine<T>::Make(options)) {}
 
-  void prepare(const TreeEnsemble& model) override { engine_.Prepare(model); }
-
-  Results values(const RowBlock& rows) override { return NewValues(*this, shape(), rows); }
+  void prepare(const TreeEnsemble& model) override {
+    engine_->Prepare(model);
+    shape_ = engine_->shape;
+  }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape(), rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape()));
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
     Explain(rows, false, phi.data(), side());
   }
 
-  Results interactions(const RowBlock& rows) override {
-    return NewInteractions(*this, shape(), rows);
-  }
-
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
-    ValidateRows(shape(), rows);
-    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape()));
+    ValidateRows(shape_, rows);
+    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
     Explain(rows, true, matrices.data(), side() * side());
   }
 
@@ -46,25 +45,24 @@ class QuadratureExplainer final : public TreeExplainer {
  private:
   using Sums = typename QuadratureEngine<T>::Sums;
 
-  const TreeEnsemble& shape() const { return engine_.shape(); }
-  std::size_t side() const { return static_cast<std::size_t>(shape().features) + 1; }
+  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
 
   // Writes `size` numbers for each row and output.
   void Explain(const RowBlock& rows, bool pairs, double* results, std::size_t size) {
-    const auto outputs = static_cast<std::size_t>(shape().groups);
-    engine_.Run(rows, pairs,
-                [&](std::size_t output, std::size_t first, std::size_t count, const Sums* sums) {
-                  for (std::size_t lane = 0; lane < count; ++lane) {
-                    double* out = results + ((first + lane) * outputs + output) * size;
-                    std::fill_n(out, size, 0.0);
-                    out[size - 1] = engine_.expected()[output];
-                    if (pairs) {
-                      WriteMatrix(engine_.columns(output), sums, lane, out);
-                    } else {
-                      WriteValues(engine_.columns(output), sums, lane, out);
-                    }
-                  }
-                });
+    const auto outputs = static_cast<std::size_t>(shape_.groups);
+    engine_->Run(rows, pairs,
+                 [&](std::size_t output, std::size_t first, std::size_t count, const Sums* sums) {
+                   for (std::size_t lane = 0; lane < count; ++lane) {
+                     double* out = results + ((first + lane) * outputs + output) * size;
+                     std::fill_n(out, size, 0.0);
+                     out[size - 1] = engine_->expected[output];
+                     if (pairs) {
+                       WriteMatrix(engine_->outputs[output], sums, lane, out);
+                     } else {
+                       WriteValues(engine_->outputs[output], sums, lane, out);
+                     }
+                   }
+                 });
   }
 
   static void WriteValues(const OutputColumns& output, const Sums* sums, std::size_t lane,
@@ -92,7 +90,7 @@ class QuadratureExplainer final : public TreeExplainer {
     }
   }
 
-  QuadratureEngine<T> engine_;
+  std::unique_ptr<QuadratureEngine<T>> engine_;
 };
 
 std::unique_ptr<TreeExplainer> MakeQuadrature(const Parameters& parameters) {

@@ -63,10 +63,9 @@ struct DeviceValueTape {
 class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
  public:
   //! `gpus`: how many of them share the host's threads.
-  DeviceQuadrature(int device, int gpus, TapeOptions options, int threads, int share)
+  DeviceQuadrature(int device, int gpus, int threads, int share)
       : device_(SelectDevice(device)),
         threads_of_host_(std::max(1, AvailableThreads() / gpus)),
-        options_(std::move(options)),
         threads_(threads),
         share_(share) {
     if (threads != 0 && threads != 32 && threads != 64 && threads != 128) {
@@ -83,7 +82,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     shape_.features = model.features;
     shape_.groups = model.groups;
     const bool small = LeafCount(model) < kMinSharedLeaves;
-    TapeOptions options = options_;
+    TapeOptions options;
     options.segment_words = SegmentWords(annotated);
     if (small) OneTape(annotated, options);
     TapeSet set = CompileTapes(annotated, options);
@@ -105,12 +104,10 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     shared_.reset();
     if (share_ > 0 || (share_ < 0 && !small)) {
       const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(annotated.features);
-      shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
+      shared_ = std::make_unique<SharedQuadrature>(annotated, leaves);
       if (!shared_->usable()) shared_.reset();
     }
   }
-
-  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape_, rows);
@@ -130,10 +127,6 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const std::size_t at_once = Plan(rows.rows);
     pipeline_.RunOnDevice(rows, features(), at_once, {{}, features() + 1, expected_});
-  }
-
-  Results interactions(const RowBlock& rows) override {
-    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -195,9 +188,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     for (const AnnotatedTree& tree : model.trees) {
       most = std::max(most, FloatPoints(tree));
     }
-    std::erase_if(options.points, [&](int points) { return points < most; });
-    if (options.points.empty()) options.points = {options.max_points};
-    options.points.resize(1);
+    options.points = {Passes(most, options.points).front()};
   }
 
   // Few rows are seldom alike. Sums for the pairs of a subtree's features are in shared memory:
@@ -361,13 +352,11 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
 
   int device_;
   int threads_of_host_;
-  TapeOptions options_;
   int threads_;
   int share_;
   std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
   AccumulatorLayout layout_ = AccumulatorLayout::kPerFeature;
-  TreeEnsemble shape_;                            // features and groups alone
   TreeEnsemble model_;                            // for interactions, compiled at first use
   std::unique_ptr<DeviceInteractions> pairs_[2];  // for few rows and for many
   std::vector<double> expected_;
@@ -397,23 +386,17 @@ RETABLE_REGISTER(
      .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; annotated_model.hpp",
      .parameters = {{"device", std::int64_t{0}, "index of the (first) GPU"},
                     {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
-                    {"max_points", std::int64_t{8}, "quadrature points of a pass: 4, 6 or 8"},
                     {"threads", std::int64_t{0}, "threads a block: 0 (chosen), 32, 64 or 128"},
                     {"share", std::int64_t{-1},
                      "leaves of the largest subtree shared by like rows; 0: none, -1: chosen"}},
      .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
-       TapeOptions options;
-       options.max_points = static_cast<int>(IntegerParameter(p, "max_points", 8));
-       if (options.max_points != 4 && options.max_points != 6 && options.max_points != 8) {
-         throw std::invalid_argument("max_points is 4, 6 or 8");
-       }
        std::vector<std::unique_ptr<TreeExplainer>> parts;
        const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
        const auto gpus =
            static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
        for (int i = 0; i < gpus; ++i) {
          parts.push_back(std::make_unique<DeviceQuadrature>(
-             first + i, gpus, options, static_cast<int>(IntegerParameter(p, "threads", 0)),
+             first + i, gpus, static_cast<int>(IntegerParameter(p, "threads", 0)),
              static_cast<int>(IntegerParameter(p, "share", -1))));
        }
        return ShardRows(std::move(parts));

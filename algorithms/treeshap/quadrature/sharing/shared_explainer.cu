@@ -309,11 +309,11 @@ bool SharedQuadrature::usable() const {
   return state_->usable;
 }
 
-SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions options,
-                                   std::int32_t subtree_leaves)
+SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, std::int32_t subtree_leaves)
     : state_(std::make_unique<State>()) {
   state_->features = static_cast<std::uint32_t>(model.features);
   state_->groups = static_cast<std::uint32_t>(model.groups);
+  TapeOptions options;
   options.subtree_leaves = subtree_leaves;
   state_->layout = ChooseAccumulatorLayout(model.features);
   options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));

@@ -21,7 +21,7 @@ namespace retable::treeshap {
 class SharedQuadrature {
  public:
   //! Compiles and uploads on the current device; subtrees have at most `subtree_leaves` leaves.
-  SharedQuadrature(const AnnotatedModel& model, TapeOptions options, std::int32_t subtree_leaves);
+  SharedQuadrature(const AnnotatedModel& model, std::int32_t subtree_leaves);
   ~SharedQuadrature();
 
   //! Whether the model can be shared at all: no categories, ranks of 16 bits, and some subtree.

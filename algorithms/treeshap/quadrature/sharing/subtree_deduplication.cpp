@@ -1,8 +1,9 @@
 #include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
+
+#include "algorithms/treeshap/sorted_set.hpp"
 
 namespace retable::treeshap {
 
@@ -63,10 +64,7 @@ bool Join(const PlannedSubtree& more, PlannedSubtree& subtree) {
       both.cuts.push_back(more.cuts[i]);
       continue;
     }
-    std::vector<std::uint32_t> cuts;
-    std::set_union(both.cuts[index].begin(), both.cuts[index].end(), more.cuts[i].begin(),
-                   more.cuts[i].end(), std::back_inserter(cuts));
-    both.cuts[index] = std::move(cuts);
+    MergeSorted(both.cuts[index], more.cuts[i]);
   }
   if (!WriteKey(both)) return false;
   subtree = std::move(both);

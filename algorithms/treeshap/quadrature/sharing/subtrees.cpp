@@ -11,12 +11,6 @@ constexpr float kOpenEnd = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kMostHalfKeys = 0xffffu;
 constexpr std::size_t kMostRanks = 0x7ff0u;
 
-const PathFeature* Find(const std::vector<PathFeature>& path, std::int32_t feature) {
-  const auto it = std::find_if(path.begin(), path.end(),
-                               [&](const PathFeature& f) { return f.feature == feature; });
-  return it == path.end() ? nullptr : &*it;
-}
-
 struct Step {
   std::uint32_t cut;
   std::int32_t weight;
@@ -109,29 +103,23 @@ class Planner {
     if (leaves < kMinSubtreeLeaves) return;
     if (leaves <= most_leaves_ && Plan(n)) return;
     for (const bool left : {true, false}) {
-      const auto before = path_;
-      Follow(at, left);
-      Visit(left ? at.left : at.right);
-      path_ = before;
+      path_.With(Below(at, left), [&] { Visit(left ? at.left : at.right); });
     }
   }
 
-  void Follow(const AnnotatedNode& at, bool left) {
-    auto it = std::find_if(path_.begin(), path_.end(),
-                           [&](const PathFeature& f) { return f.feature == at.feature; });
-    if (it == path_.end()) {
-      path_.push_back({at.feature, -kOpenEnd, kOpenEnd, 0, kMissingRank, true, 1.0});
-      it = path_.end() - 1;
-    }
+  // What the path says of the split's feature on one side of it.
+  PathFeature Below(const AnnotatedNode& at, bool left) const {
+    PathFeature below = path_.ValueOf({.feature = at.feature});
     if (left) {
-      it->upper = std::min(it->upper, at.threshold);
-      it->ceiling = ranks_.Rank(at.feature, it->upper);
+      below.upper = std::min(below.upper, at.threshold);
+      below.ceiling = ranks_.Rank(at.feature, below.upper);
     } else {
-      it->lower = std::max(it->lower, at.threshold);
-      it->bottom = ranks_.Rank(at.feature, it->lower);
+      below.lower = std::max(below.lower, at.threshold);
+      below.bottom = ranks_.Rank(at.feature, below.lower);
     }
-    it->missing_inside = it->missing_inside && at.missing_left == left;
-    it->cover *= left ? at.left_weight : 1 - at.left_weight;
+    below.missing_inside = below.missing_inside && at.missing_left == left;
+    below.cover *= left ? at.left_weight : 1 - at.left_weight;
+    return below;
   }
 
   // Distinct cuts of each feature below n.
@@ -172,17 +160,16 @@ class Planner {
   void KeepInside(std::int32_t feature, std::vector<std::uint32_t>& cuts) const {
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    const PathFeature* on_path = Find(path_, feature);
-    if (on_path == nullptr) return;
-    std::erase_if(
-        cuts, [&](std::uint32_t cut) { return cut <= on_path->bottom || cut >= on_path->ceiling; });
+    const PathFeature above = path_.ValueOf({.feature = feature});
+    std::erase_if(cuts,
+                  [&](std::uint32_t cut) { return cut <= above.bottom || cut >= above.ceiling; });
   }
 
   const AnnotatedTree& tree_;
   const RankTable& ranks_;
   std::int32_t most_leaves_;
   std::vector<std::int32_t> leaves_;
-  std::vector<PathFeature> path_;
+  PathFeatures<PathFeature> path_;
   std::vector<PlannedSubtree> subtrees_;
 };
 
@@ -224,7 +211,7 @@ bool WriteKey(PlannedSubtree& subtree) {
   for (std::size_t i = 0; i < subtree.features.size(); ++i) {
     const bool own = i < subtree.own;
     const Digit digit =
-        DigitOf(Find(subtree.path, subtree.features[i]), own, own ? subtree.cuts[i] : none);
+        DigitOf(subtree.path.Find(subtree.features[i]), own, own ? subtree.cuts[i] : none);
     if (keys[upper] > kMostHalfKeys / digit.values) ++upper;
     if (upper > 1 || digit.values > kMostHalfKeys) return false;
     Write(subtree.features[i], digit, keys[upper], upper, subtree.key);

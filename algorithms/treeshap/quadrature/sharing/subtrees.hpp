@@ -21,9 +21,11 @@
 //! height that pays.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "algorithms/treeshap/model/path_features.hpp"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/tuning.hpp"
 #include "base/cuda/host_device.hpp"
@@ -83,7 +85,8 @@ class RankTable {
 //! What the path to a subtree's root says about one feature.
 struct PathFeature {
   std::int32_t feature = -1;
-  float lower = 0, upper = 0;
+  float lower = -std::numeric_limits<float>::infinity();
+  float upper = std::numeric_limits<float>::infinity();
   std::uint32_t bottom = 0, ceiling = kMissingRank;  //!< the interval in ranks
   bool missing_inside = true;
   double cover = 1;
@@ -92,7 +95,7 @@ struct PathFeature {
 //! A subtree's root with the state of its path.
 struct PlannedSubtree {
   std::int32_t root = -1;
-  std::vector<PathFeature> path;
+  PathFeatures<PathFeature> path;
   std::vector<std::int32_t> features;  //!< own first
   std::uint32_t own = 0;
   //! For each own feature, ascending: ranks of its thresholds within the path's interval. Other

@@ -14,17 +14,7 @@ namespace {
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 float& Word(std::vector<Float4>& words, std::size_t at) {
-  Float4& four = words[at / 4];
-  switch (at % 4) {
-    case 0:
-      return four.x;
-    case 1:
-      return four.y;
-    case 2:
-      return four.z;
-    default:
-      return four.w;
-  }
+  return reinterpret_cast<float*>(words.data())[at];
 }
 
 // The sums of each instruction with the next instruction that adds to them.

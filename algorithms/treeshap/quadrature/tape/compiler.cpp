@@ -280,17 +280,6 @@ class TreeWriter {
                                       locals_.begin());
   }
 
-  std::uint32_t Flags(const AnnotatedNode& at) const {
-    return Name(at.feature) | (at.missing_inside ? tape::kMissingInside : 0u) |
-           (at.missing_left ? 0u : tape::kMissingAbove) |
-           (at.left_set >= 0 ? tape::kCategorical : 0u);
-  }
-
-  float SetOffset(std::int32_t set) const {
-    const std::uint32_t none = ~0u;
-    return std::bit_cast<float>(set < 0 ? none : pass_.set_offsets[static_cast<std::size_t>(set)]);
-  }
-
   // A record whose feature's sum the instruction adds to.
   void Sum(std::int32_t n, std::int32_t second) {
     written_->sums.push_back(4 * written_->words.size() + 3);
@@ -306,12 +295,9 @@ class TreeWriter {
     const std::int32_t first = right_second ? at.left : at.right;
     const bool leaf_parent = at.height == 1;
     const double difference = leaf_parent ? node(second).value - node(first).value : 1.0;
-    const bool categorical = at.left_set >= 0;
-    std::vector<float> words(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
-    words[0] = categorical ? SetOffset(at.inside_set) : at.lower;
-    words[1] = categorical ? SetOffset(at.left_set) : at.upper;
-    words[2] = at.threshold;
-    words[3] = std::bit_cast<float>(Flags(at));
+    const Float4 split = SplitWords(at, pass_.set_offsets, Name(at.feature));
+    std::vector<float> words = {split.x, split.y, split.z, split.w};
+    words.resize(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
     words[4] = static_cast<float>(above);
     words[5] = static_cast<float>(below);
     words[6] = static_cast<float>(leaf_parent ? at.value : w);
@@ -579,20 +565,26 @@ void LaySubtreeTapes(SubtreeTapes& tapes, Tape& tape) {
 
 }  // namespace
 
-std::vector<int> Passes(int points, const TapeOptions& options) {
+std::vector<int> Passes(int points, const std::vector<int>& sizes) {
   std::vector<int> passes;
-  while (points > 0) {
-    int size = options.max_points;
-    for (const int candidate : options.points) {
-      if (candidate >= points && candidate <= options.max_points) {
-        size = candidate;
-        break;
-      }
-    }
-    passes.push_back(size);
-    points -= size;
+  for (; points > 0; points -= passes.back()) {
+    const auto enough = std::ranges::lower_bound(sizes, points);
+    passes.push_back(enough == sizes.end() ? sizes.back() : *enough);
   }
   return passes;
+}
+
+Float4 SplitWords(const AnnotatedNode& at, const std::vector<std::uint32_t>& sets,
+                  std::uint32_t feature) {
+  const std::uint32_t flags = (at.missing_inside ? tape::kMissingInside : 0u) |
+                              (at.missing_left ? 0u : tape::kMissingAbove);
+  if (at.left_set < 0)
+    return {at.lower, at.upper, at.threshold, std::bit_cast<float>(feature | flags)};
+  const auto offset = [&](std::int32_t set) {
+    return std::bit_cast<float>(set < 0 ? ~0u : sets[static_cast<std::size_t>(set)]);
+  };
+  return {offset(at.inside_set), offset(at.left_set), at.threshold,
+          std::bit_cast<float>(feature | flags | tape::kCategorical)};
 }
 
 TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
@@ -612,7 +604,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
     if (tree.nodes[0].feature < 0) continue;  // a single leaf moves the expected value alone
     std::size_t begin = 0;
     const int points = FloatPoints(tree);
-    for (const int size : Passes(points, options)) {
+    for (const int size : Passes(points, options.points)) {
       passes[size].push_back({tree.group, t, points, begin});
       begin += static_cast<std::size_t>(size);
     }

@@ -71,8 +71,8 @@ struct TapeSet {
 
 //! How trees are split into passes of supported sizes.
 struct TapeOptions {
-  std::vector<int> points = {2, 3, 4, 6, 8};  //!< sizes of a pass, ascending
-  int max_points = 8;                         //!< largest pass; bigger trees take several
+  //! Sizes of a pass, ascending; trees of more points than the largest take several.
+  std::vector<int> points = {2, 3, 4, 6, 8};
   std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
   std::int32_t subtree_leaves = 0;       //!< largest subtree shared by rows; 0: none
   std::size_t batch_width = ~std::size_t{0};  //!< groups of four words of a row in all tables
@@ -83,7 +83,13 @@ struct TapeOptions {
 //! Compiles the model. @throws std::invalid_argument for more than 2^17 features.
 TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options);
 
-//! Sizes of the passes for a tree that needs `points`: for 14 with passes up to 8, {8, 6}.
-std::vector<int> Passes(int points, const TapeOptions& options);
+//! The passes of a tree that needs `points`, by their sizes, ascending: {8, 6} for 14 and {4, 6,
+//! 8}.
+std::vector<int> Passes(int points, const std::vector<int>& sizes);
+
+//! A split as interpreters read it: (lower, upper, threshold, feature | flags), or offsets of sets
+//! in place of the bounds.
+Float4 SplitWords(const AnnotatedNode& at, const std::vector<std::uint32_t>& sets,
+                  std::uint32_t feature);
 
 }  // namespace retable::treeshap

@@ -219,7 +219,7 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
 template <bool General, int R>
 std::vector<double> Explain(const TreeEnsemble& model, const std::vector<float>& rows,
                             TapeOptions options) {
-  if (options.subtree_leaves > 0) options.points = {4, 6, 8};
+  if (options.subtree_leaves > 0) std::erase_if(options.points, [](int q) { return q < 4; });
   const AnnotatedModel annotated = Annotate(model);
   const TapeSet set = CompileTapes(annotated, options);
   const auto side = static_cast<std::size_t>(model.features) + 1;
@@ -278,7 +278,7 @@ TEST(QuadratureTape, MatchesReferenceOnRandomEnsembles) {
     const auto want =
         PathReferenceValues(model, {rows, 4, static_cast<std::size_t>(model.features)});
     ExpectClose(Explain<true, 1>(model, rows, {}), want, 5e-7);
-    ExpectClose(Explain<true, 2>(model, rows, {.max_points = 4}), want, 5e-7);
+    ExpectClose(Explain<true, 2>(model, rows, {.points = {2, 3, 4}}), want, 5e-7);
   }
 }
 
@@ -309,9 +309,9 @@ TEST(QuadratureTape, TakesManyFeatures) {
     const auto rows = RandomRows(model, 4, 0.1, 4);
     const auto want = PathReferenceValues(model, {rows, 4, static_cast<std::size_t>(features)});
     ExpectClose(Explain<true, 1>(model, rows, {}), want, 5e-7);
-    ExpectClose(Explain<true, 2>(model, rows,
-                                 {.max_points = 4, .subtree_leaves = 8, .accumulator_slots = 8}),
-                want, 5e-7);
+    ExpectClose(
+        Explain<true, 2>(model, rows, {.points = {4}, .subtree_leaves = 8, .accumulator_slots = 8}),
+        want, 5e-7);
   }
 }
 
@@ -440,11 +440,11 @@ TEST(QuadratureTape, SharedSubtreesAreTheLargestThatFit) {
 }
 
 TEST(QuadratureTape, PassesCoverThePoints) {
-  const TapeOptions options;
-  EXPECT_EQ(Passes(1, options), (std::vector<int>{2}));
-  EXPECT_EQ(Passes(5, options), (std::vector<int>{6}));
-  EXPECT_EQ(Passes(14, options), (std::vector<int>{8, 6}));
-  EXPECT_EQ(Passes(64, options), (std::vector<int>(8, 8)));
+  const std::vector<int> sizes = TapeOptions().points;
+  EXPECT_EQ(Passes(1, sizes), (std::vector<int>{2}));
+  EXPECT_EQ(Passes(5, sizes), (std::vector<int>{6}));
+  EXPECT_EQ(Passes(14, sizes), (std::vector<int>{8, 6}));
+  EXPECT_EQ(Passes(64, sizes), (std::vector<int>(8, 8)));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 namespace retable::treeshap {
 
 #if defined(__AVX2__)
-
 namespace {
 
 constexpr int kVectorBytes = 32;
@@ -12,23 +11,18 @@ constexpr int kVectorBytes = 32;
 #include "algorithms/treeshap/quadrature/cpu/simd/row_block.inc"
 
 }  // namespace
-
-SimdKernels<float> SimdAvx2Float(int points) {
-  return KernelsOf<float, 2, 3, 4, 6, 8>(points);
-}
-SimdKernels<double> SimdAvx2Double(int points) {
-  return KernelsOf<double, 2, 3, 4, 6, 8>(points);
-}
-
-#else
-
-SimdKernels<float> SimdAvx2Float(int) {
-  return {};
-}
-SimdKernels<double> SimdAvx2Double(int) {
-  return {};
-}
-
 #endif
+
+template <class T>
+SimdKernels<T> SimdAvx2([[maybe_unused]] int points) {
+#if defined(__AVX2__)
+  return KernelsOf<T, 2, 3, 4, 6, 8>(points);
+#else
+  return {};
+#endif
+}
+
+template SimdKernels<float> SimdAvx2(int);
+template SimdKernels<double> SimdAvx2(int);
 
 }  // namespace retable::treeshap

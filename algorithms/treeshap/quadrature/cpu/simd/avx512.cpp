@@ -4,7 +4,6 @@
 namespace retable::treeshap {
 
 #if defined(__AVX512F__)
-
 namespace {
 
 constexpr int kVectorBytes = 64;
@@ -12,23 +11,18 @@ constexpr int kVectorBytes = 64;
 #include "algorithms/treeshap/quadrature/cpu/simd/row_block.inc"
 
 }  // namespace
-
-SimdKernels<float> SimdAvx512Float(int points) {
-  return KernelsOf<float, 2, 3, 4, 6, 8>(points);
-}
-SimdKernels<double> SimdAvx512Double(int points) {
-  return KernelsOf<double, 2, 3, 4, 6, 8>(points);
-}
-
-#else
-
-SimdKernels<float> SimdAvx512Float(int) {
-  return {};
-}
-SimdKernels<double> SimdAvx512Double(int) {
-  return {};
-}
-
 #endif
+
+template <class T>
+SimdKernels<T> SimdAvx512([[maybe_unused]] int points) {
+#if defined(__AVX512F__)
+  return KernelsOf<T, 2, 3, 4, 6, 8>(points);
+#else
+  return {};
+#endif
+}
+
+template SimdKernels<float> SimdAvx512(int);
+template SimdKernels<double> SimdAvx512(int);
 
 }  // namespace retable::treeshap

@@ -12,11 +12,12 @@ constexpr int kVectorBytes = 16;
 
 }  // namespace
 
-SimdKernels<float> SimdBaselineFloat(int points) {
-  return KernelsOf<float, 4>(points);
+template <class T>
+SimdKernels<T> SimdBaseline(int points) {
+  return KernelsOf<T, 4>(points);
 }
-SimdKernels<double> SimdBaselineDouble(int points) {
-  return KernelsOf<double, 4>(points);
-}
+
+template SimdKernels<float> SimdBaseline(int);
+template SimdKernels<double> SimdBaseline(int);
 
 }  // namespace retable::treeshap

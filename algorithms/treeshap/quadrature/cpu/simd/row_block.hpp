@@ -143,11 +143,11 @@ struct SimdKernels {
   int lanes = 0;  //!< trees of a bundle
 };
 
-SimdKernels<float> SimdBaselineFloat(int points);
-SimdKernels<double> SimdBaselineDouble(int points);
-SimdKernels<float> SimdAvx2Float(int points);
-SimdKernels<double> SimdAvx2Double(int points);
-SimdKernels<float> SimdAvx512Float(int points);
-SimdKernels<double> SimdAvx512Double(int points);
+template <class T>
+SimdKernels<T> SimdBaseline(int points);
+template <class T>
+SimdKernels<T> SimdAvx2(int points);
+template <class T>
+SimdKernels<T> SimdAvx512(int points);
 
 }  // namespace retable::treeshap
