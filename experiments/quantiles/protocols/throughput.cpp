@@ -91,13 +91,10 @@ class ThroughputProtocol final : public harness::Protocol {
       feed(*sketch);
       harness::KeepAlive(sketch.get());
     };
-    const double bytes = static_cast<double>(n * sizeof(float));
     if (cell.device == "cuda") {
       harness::RepeatOptions options;
       options.budget =
           10 * std::get<double>(cell.settings.at("min_time")) * static_cast<double>(cell.repeats);
-      options.items_per_iteration = static_cast<double>(n);
-      options.bytes_per_iteration = bytes;
       options.gpu_clock = true;
       auto timing = harness::TimeRepeated(body, options);
       timing.included = "from the call until the sums are back on the host; values on the device";
