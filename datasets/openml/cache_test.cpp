@@ -280,11 +280,11 @@ TEST_F(CacheTest, CommandsSayHowTheyAreUsed) {
   EXPECT_EQ(Run({"fetch"}), 1);
   EXPECT_TRUE(Said("fetch needs a name"));
   EXPECT_EQ(Run({"fecth", "x"}), 1);
-  EXPECT_TRUE(Said("did you mean fetch?"));
+  EXPECT_TRUE(Said("did you mean \"fetch\"?"));
   EXPECT_EQ(Run({"fetch", "--refesh", "adult"}), 1);
-  EXPECT_TRUE(Said("did you mean --refresh?"));
+  EXPECT_TRUE(Said("did you mean \"--refresh\"?"));
   EXPECT_EQ(Run({"fetch", "adlt"}), 1);
-  EXPECT_TRUE(Said("did you mean adult"));
+  EXPECT_TRUE(Said("did you mean \"adult\""));
   EXPECT_EQ(Run({"fetch", "iris", "houses"}), 0);
   EXPECT_TRUE(Said("iris: embedded, nothing to fetch"));
   EXPECT_TRUE(Said("cal_housing: embedded, nothing to fetch"));

@@ -1,13 +1,12 @@
 #include "datasets/registry/catalog.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "base/text/suggest.hpp"
 #include "datasets/generators/generators.hpp"
 #include "datasets/openml/cache.hpp"
 #include "datasets/openml/fetch.hpp"
@@ -16,27 +15,6 @@
 
 namespace retable::datasets {
 namespace {
-
-std::size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
-    }
-  }
-  return row.back();
-}
-
-std::string UnknownText(const std::string& name, const std::vector<std::string>& nearest) {
-  std::string text = "unknown data set \"" + name + "\"";
-  for (std::size_t i = 0; i < nearest.size(); ++i) {
-    text += (i == 0 ? "; did you mean " : " or ") + nearest[i];
-  }
-  return text + (nearest.empty() ? "" : "?");
-}
 
 //! "openml-61" -> 61; 0 when it is something else.
 int OpenMlId(const std::string& name) {
@@ -195,35 +173,11 @@ std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOption
 
 }  // namespace
 
-UnknownDataset::UnknownDataset(std::string name_in, std::vector<std::string> candidates_in,
-                               std::vector<std::string> nearest_in)
-    : std::invalid_argument(UnknownText(name_in, nearest_in)),
-      name(std::move(name_in)),
-      candidates(std::move(candidates_in)),
-      nearest(std::move(nearest_in)) {}
-
 UnknownDataset::UnknownDataset(std::string name_in, std::vector<std::string> candidates_in)
-    : UnknownDataset(name_in, candidates_in, NearestNames(name_in, candidates_in)) {}
-
-std::vector<std::string> NearestNames(const std::string& name,
-                                      const std::vector<std::string>& candidates,
-                                      std::size_t count) {
-  const std::string folded = FoldName(name);
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(folded, FoldName(candidate));
-    if (distance <= std::max<std::size_t>(2, folded.size() / 3)) {
-      ranked.emplace_back(distance, candidate);
-    }
-  }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> nearest;
-  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
-    nearest.push_back(ranked[i].second);
-  }
-  return nearest;
-}
+    : std::invalid_argument("unknown data set \"" + name_in + "\"" +
+                            NearestName(name_in, candidates_in)),
+      name(std::move(name_in)),
+      candidates(std::move(candidates_in)) {}
 
 std::vector<std::string> Catalog::Names() const {
   std::vector<std::string> names = {"embedded"};

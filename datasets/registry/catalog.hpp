@@ -51,17 +51,12 @@ struct Member {
   int megabytes = 0;  //!< size of what that brings; 0: not known
 };
 
-//! A name nobody knows. `candidates` are all names there are; `nearest` those closest in spelling.
+//! A name nobody knows. `candidates` are all names there are.
 class UnknownDataset : public std::invalid_argument {
  public:
   UnknownDataset(std::string name_in, std::vector<std::string> candidates_in);
   std::string name;
   std::vector<std::string> candidates;
-  std::vector<std::string> nearest;
-
- private:
-  UnknownDataset(std::string name_in, std::vector<std::string> candidates_in,
-                 std::vector<std::string> nearest_in);
 };
 
 //! A known data set which is not here.
@@ -89,10 +84,5 @@ class Catalog {
   //! By name, which must stand for one data set; nothing is fetched.
   Frame Load(const std::string& name, const LoadOptions& options = {}) const;
 };
-
-//! The spellings nearest to `name`: at most `count`, by edit distance (Levenshtein 1966).
-std::vector<std::string> NearestNames(const std::string& name,
-                                      const std::vector<std::string>& candidates,
-                                      std::size_t count = 3);
 
 }  // namespace retable::datasets

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "harness/config/claim_syntax.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/config/schema.hpp"
-#include "harness/config/suggest.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;

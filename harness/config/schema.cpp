@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 
 namespace retable::harness {
 namespace {

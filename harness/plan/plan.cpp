@@ -15,7 +15,7 @@
 #include "base/atomic_file.hpp"
 #include "base/parallel.hpp"
 #include "base/sha256.hpp"
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/tidy_columns.hpp"
 #include "harness/plan/value_json.hpp"
