@@ -103,7 +103,7 @@ std::vector<int> OpenMlIds(const std::vector<std::string>& names, OpenMlServer* 
       for (const int id : members) add(id);
       continue;
     }
-    for (const Member& member : Catalog().Resolve(name, {FetchPolicy::kNone, 0})) {
+    for (const Member& member : Catalog().Resolve(name, FetchPolicy::kNone)) {
       if (member.openml > 0 && member.origin != "embedded")
         add(member.openml);
       else

@@ -24,14 +24,8 @@
 namespace retable::datasets {
 
 enum class FetchPolicy {
-  kNone,     //!< only what is here: embedded, generated, cached
-  kIfCheap,  //!< a file:// mirror: everything; a server: files up to FetchOptions::max_bytes
-  kAll       //!< whatever is asked for
-};
-
-struct FetchOptions {
-  FetchPolicy policy = FetchPolicy::kIfCheap;
-  std::int64_t max_bytes = 4 << 20;  //!< as transferred, for kIfCheap over http
+  kNone,    //!< only what is here: embedded, generated, cached
+  kIfCheap  //!< a file:// mirror: everything; a server: files up to 4 MiB, as transferred
 };
 
 //! One concrete data set.
@@ -77,7 +71,8 @@ class Catalog {
 
   //! The members a name stands for. Absent ones are among them, with the reason.
   //! @throws UnknownDataset; std::invalid_argument for a wrong generator definition.
-  std::vector<Member> Resolve(const std::string& name, const FetchOptions& options = {}) const;
+  std::vector<Member> Resolve(const std::string& name,
+                              FetchPolicy policy = FetchPolicy::kIfCheap) const;
 
   //! @throws AbsentDataset with the reason and the command that fetches it.
   Frame Load(const Member& member, const LoadOptions& options = {}) const;

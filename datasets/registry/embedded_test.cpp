@@ -156,7 +156,7 @@ TEST(DataRegistry, ErrorsNameThePlace) {
 
 TEST(Catalog, ResolvesWhatNeedsNoNetwork) {
   const Catalog catalog;
-  const FetchOptions none{FetchPolicy::kNone, 0};
+  const FetchPolicy none = FetchPolicy::kNone;
   const auto embedded = catalog.Resolve("embedded", none);
   ASSERT_EQ(embedded.size(), 5u);
   for (const Member& member : embedded) {
@@ -192,7 +192,7 @@ TEST(Catalog, UnknownNamesComeWithTheNearest) {
     EXPECT_STREQ(error.what(), "unknown data set \"mnist_783\" (did you mean \"mnist_784\"?)");
     EXPECT_GT(error.candidates.size(), 80u);
   }
-  EXPECT_EQ(Catalog().Resolve("openml-1590", {FetchPolicy::kNone, 0}).front().origin, "embedded");
+  EXPECT_EQ(Catalog().Resolve("openml-1590", FetchPolicy::kNone).front().origin, "embedded");
   EXPECT_THROW(Catalog().Resolve("openml-0"), UnknownDataset);
   EXPECT_THROW(Catalog().Resolve(""), UnknownDataset);
   EXPECT_THROW(Catalog().Resolve("normal(1,2,3)"), std::invalid_argument);

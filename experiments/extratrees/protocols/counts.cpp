@@ -72,8 +72,8 @@ class MemoryProtocol final : public harness::Protocol {
   //! Bytes at most: every branch separates at least one sample, so a tree has < 2 N nodes. The
   //! published total, 14.5, is 1 + 1.5 + 12: the transposed copy of X is not in it.
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const datasets::FetchOptions only_here{datasets::FetchPolicy::kNone, 0};
-    const datasets::Member data = datasets::Catalog().Resolve(cell.dataset, only_here).front();
+    const datasets::Member data =
+        datasets::Catalog().Resolve(cell.dataset, datasets::FetchPolicy::kNone).front();
     const std::size_t rows = TrainRows(data.name, static_cast<std::size_t>(data.rows));
     const auto bytes = extratrees::published::CountMemory(
         rows, static_cast<std::uint64_t>(data.columns),
