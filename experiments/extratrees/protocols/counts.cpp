@@ -19,6 +19,7 @@ class CountsProtocol final : public harness::Protocol {
   std::string name() const override { return "extratrees/counts"; }
   std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "sizes of data sets"; }
+  std::vector<std::string> metrics() const override { return {"rows", "features", "classes"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<extratrees::ForestTrainer>();
   }
@@ -47,6 +48,7 @@ class MemoryProtocol final : public harness::Protocol {
   std::string name() const override { return "extratrees/memory"; }
   std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "memory of the published structures"; }
+  std::vector<std::string> metrics() const override { return {"bytes", "times X"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<extratrees::ForestTrainer>();
   }

@@ -34,6 +34,7 @@ class ThroughputProtocol final : public harness::Protocol {
   std::string name() const override { return "quantiles/throughput"; }
   std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "time to take a stream into a sketch"; }
+  std::vector<std::string> metrics() const override { return {"time", "rate"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<QuantileSketch>();
   }
@@ -105,7 +106,7 @@ class ThroughputProtocol final : public harness::Protocol {
     options.warmup = options.min_time;
     options.repetitions = static_cast<int>(cell.repeats);
     options.items_per_iteration = static_cast<double>(n);
-    options.bytes_per_iteration = bytes;
+    options.bytes_per_iteration = static_cast<double>(n * sizeof(float));
     options.pin = true;
     return harness::TimeWithGoogleBenchmark(cell.label + "/" + std::to_string(n), body, options);
   }

@@ -92,6 +92,7 @@ class ShuffleThroughput final : public harness::Protocol {
   std::string name() const override { return "shuffle/throughput"; }
   std::string family() const override { return "shuffle"; }
   std::string summary() const override { return "items a second of a shuffle by n"; }
+  std::vector<std::string> metrics() const override { return {"time", "rate", "fairness"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<Shuffler>();
   }
