@@ -54,6 +54,15 @@ std::vector<Value> Sweep(const TomlTree& node) {
   return values;
 }
 
+// Profiles are laid over the file before what comes from elsewhere is.
+void RefuseProfiles(const TomlTree& layer) {
+  if (const TomlTree* profiles = layer.find("profiles")) {
+    throw ConfigError(profiles->where,
+                      "a profile is changed in the experiment's file alone; give the field itself, "
+                      "such as repeats = 3, which counts in every profile");
+  }
+}
+
 // Lays `layer` over `base`: tables are merged key by key, everything else is replaced.
 void Merge(TomlTree& base, const TomlTree& layer) {
   for (const auto& [key, value] : layer.table()) {
@@ -102,11 +111,14 @@ void ApplyLayers(TomlTree& root, const Overrides& overrides) {
     }
   }
   if (!overrides.machine_file.empty()) {
-    Merge(root, ReadToml(overrides.machine_file, overrides.machine_file));
+    const TomlTree layer = ReadToml(overrides.machine_file, overrides.machine_file);
+    RefuseProfiles(layer);
+    Merge(root, layer);
   }
   for (const std::string& assignment : overrides.assignments) {
     TomlTree layer = ParseAssignment(assignment);
     ForgetPositions(layer, "--set " + assignment);
+    RefuseProfiles(layer);
     Merge(root, layer);
   }
 }

@@ -188,5 +188,13 @@ TEST(Figures, ScatterIsDrawnAlongColumnsToo) {
             0u);
 }
 
+TEST(Overrides, DoNotChangeProfilesWhichWouldBeLeftOutUnsaid) {
+  EXPECT_EQ(WhyRefused(kDrawn + "kind = \"line\"\n", {.assignments = {"repeats=3"}}), "");
+  EXPECT_EQ(
+      WhyRefused(kDrawn + "kind = \"line\"\n", {.assignments = {"profiles.quick.repeats=3"}})
+          .find("--set profiles.quick.repeats=3: a profile is changed in the experiment's file"),
+      0u);
+}
+
 }  // namespace
 }  // namespace retable::harness
