@@ -27,13 +27,6 @@ bool Matches(const CellConfig& cell, const std::map<std::string, std::string>& w
   });
 }
 
-const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
-  for (const Metric& metric : outcome.metrics) {
-    if (metric.name == name) return &metric;
-  }
-  return nullptr;
-}
-
 struct DatasetMean {
   std::string dataset;
   double mean = 0, n = 0;
