@@ -102,6 +102,8 @@ INSTANTIATE_TEST_SUITE_P(All, Endings,
 #endif
                                            Ending{"refused", 2, "oom", "40 MiB more are needed"},
                                            Ending{"silent", 2, "failed", "no sample"},
+                                           Ending{"untold", 2, "failed",
+                                                  "which its metrics() lack"},
                                            Ending{"nan", 3, "wrong_result", "difference"},
                                            Ending{"wrong", 3, "wrong_result", "difference"}),
                          [](const auto& row) { return std::string(row.param.algorithm); });
@@ -151,6 +153,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "unknown algorithm \"godo\" (did you mean \"good\"?"},
         Mistake{"UnknownDataset", Replaced(kGood, "\"here\"", "\"hree\""),
                 "unknown data set \"hree\" (did you mean \"here\"?"},
+        Mistake{"UnknownMetric", Replaced(kGood, "metric = \"product\"", "metric = \"prodcut\""),
+                "probe.toml:14:32: selftest/behaviour measures no metric \"prodcut\" (did you mean "
+                "\"product\"?"},
+        Mistake{"UnknownFigureMetric", kGood + "[figure]\nkind = \"violin\"\nmetric = \"tmie\"\n",
+                "measures no metric \"tmie\" (did you mean \"time\"?"},
+        Mistake{"UnknownThreshold",
+                kGood + "[figure]\nkind = \"line\"\nthresholds = \"time: a; prodct: b\"\n",
+                "measures no metric \"prodct\" (did you mean \"product\"?"},
         Mistake{"UnknownProtocol", Replaced(kGood, "selftest/behaviour", "selftest/behavior"),
                 "probe.toml:3:1: unknown protocol"},
         Mistake{"BadLabel", Replaced(kGood, "label = \"good\"", "label = \"{nmae}\""),

@@ -46,9 +46,8 @@ std::string JoinArguments(int argc, char** argv) {
 // GPU.
 std::vector<std::string> Banner() {
   std::vector<std::string> notes;
-  retable::datasets::FetchOptions only_here;
-  only_here.policy = retable::datasets::FetchPolicy::kNone;
-  const auto suite = retable::datasets::Catalog().Resolve("cc18", only_here);
+  const auto suite =
+      retable::datasets::Catalog().Resolve("cc18", retable::datasets::FetchPolicy::kNone);
   const auto present = std::count_if(suite.begin(), suite.end(), [](auto& m) { return m.present; });
   if (std::none_of(suite.begin(), suite.end(),
                    [](auto& m) { return m.present && m.origin != "embedded"; })) {

@@ -22,6 +22,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/files/output_paths.hpp"
+#include "base/text/suggest.hpp"
 #include "datasets/openml/cache.hpp"
 #include "datasets/openml/fetch.hpp"
 #include "datasets/registry/catalog.hpp"
@@ -54,9 +55,8 @@ Arguments Split(const std::vector<std::string>& args, const std::set<std::string
     } else if (allowed.count(args[i]) > 0) {
       split.switches.insert(args[i]);
     } else {
-      const auto nearest = NearestNames(args[i], {allowed.begin(), allowed.end()}, 1);
       throw UsageError("\"" + args[0] + "\" has no option " + args[i] +
-                       (nearest.empty() ? "" : "; did you mean " + nearest[0] + "?"));
+                       NearestName(args[i], {allowed.begin(), allowed.end()}));
     }
   }
   return split;
@@ -103,7 +103,7 @@ std::vector<int> OpenMlIds(const std::vector<std::string>& names, OpenMlServer* 
       for (const int id : members) add(id);
       continue;
     }
-    for (const Member& member : Catalog().Resolve(name, {FetchPolicy::kNone, 0})) {
+    for (const Member& member : Catalog().Resolve(name, FetchPolicy::kNone)) {
       if (member.openml > 0 && member.origin != "embedded")
         add(member.openml);
       else
@@ -349,9 +349,8 @@ int Run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
   if (verb == "verify") return Verify(Split(args, {}), out, err);
   if (verb == "path") return Path(Split(args, {}), out, err);
   if (verb == "mirror") return Mirror(Split(args, {}), out, err);
-  const auto nearest = NearestNames(verb, {"list", "fetch", "verify", "path", "mirror"}, 1);
   throw UsageError("unknown command \"" + verb + "\"" +
-                   (nearest.empty() ? "" : "; did you mean " + nearest[0] + "?"));
+                   NearestName(verb, {"list", "fetch", "verify", "path", "mirror"}));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ retable_fuzzed(harness base/glob.cpp base/atomic_file.cpp base/csv/number.cpp ba
                base/temporary_folder.cpp harness/plan/cell_json.cpp
                harness/plan/value_json.cpp harness/report/csv.cpp harness/config/experiment.cpp
                harness/report/claim.cpp harness/config/claim_syntax.cpp harness/config/schema.cpp
-               harness/config/toml_tree.cpp harness/report/paper_cells.cpp harness/config/suggest.cpp
+               harness/config/toml_tree.cpp harness/report/paper_cells.cpp base/text/suggest.cpp
                harness/run/correctness_gate.cpp harness/run/store.cpp harness/record/archive.cpp)
 foreach(kind toml table cell claim archive)
   retable_fuzz(${kind} harness harness/fuzz/${kind}_fuzz.cpp harness/fuzz/corpus/${kind} 4096)

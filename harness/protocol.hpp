@@ -135,6 +135,8 @@ class Protocol {
   virtual std::string name() const = 0;     //!< "quantiles/niae"
   virtual std::string family() const = 0;   //!< "quantiles"
   virtual std::string summary() const = 0;  //!< one line for `retable list`
+  //! Every metric that measure() may report: those that columns and figures may show.
+  virtual std::vector<std::string> metrics() const = 0;
   virtual std::vector<AlgorithmInfo> algorithms() const = 0;
   //! The settings an experiment may give under [settings].
   virtual std::vector<ParameterSpec> settings() const { return {}; }

@@ -14,9 +14,9 @@
 #include "base/csv/reader.hpp"
 #include "base/files/table_format.hpp"
 #include "base/npy/reader.hpp"
+#include "base/text/suggest.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
-#include "harness/config/suggest.hpp"
 
 namespace retable::experiments::forests {
 namespace {
@@ -36,7 +36,7 @@ Columns Choose(const std::vector<std::string>& names, const TableRequest& reques
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
       throw std::invalid_argument(table.data + " has no column \"" + name + "\", " + role +
-                                  harness::DidYouMean(name, names));
+                                  DidYouMean(name, names));
     }
     const auto at = static_cast<std::size_t>(found - names.begin());
     if (roles[at] != nullptr) {
@@ -113,7 +113,7 @@ class Levels {
   throw std::invalid_argument(
       where + ": column \"" + feature.name + "\": \"" + text +
       "\", which the model does not know; drop the row, or make the value missing" +
-      harness::DidYouMean(text, feature.levels));
+      DidYouMean(text, feature.levels));
 }
 
 //! From 2^53 on a whole number may have been rounded when it was read.

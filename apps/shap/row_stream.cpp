@@ -11,6 +11,7 @@
 
 #include "base/csv/number.hpp"
 #include "base/parallel.hpp"
+#include "base/text/suggest.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
 
@@ -36,8 +37,8 @@ std::string_view Trim(std::string_view text) {
 }
 
 std::string Nearest(const std::string& name, const std::vector<std::string>& columns) {
-  const auto near = datasets::NearestNames(name, columns, 1);
-  return near.empty() ? "" : "; the nearest is \"" + near.front() + "\"";
+  const auto near = retable::Nearest(name, columns);
+  return near ? "; the nearest is \"" + *near + "\"" : "";
 }
 
 // Whether levels are numbers, other than their positions.

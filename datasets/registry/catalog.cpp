@@ -1,13 +1,12 @@
 #include "datasets/registry/catalog.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "base/text/suggest.hpp"
 #include "datasets/generators/generators.hpp"
 #include "datasets/openml/cache.hpp"
 #include "datasets/openml/fetch.hpp"
@@ -16,27 +15,6 @@
 
 namespace retable::datasets {
 namespace {
-
-std::size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
-    }
-  }
-  return row.back();
-}
-
-std::string UnknownText(const std::string& name, const std::vector<std::string>& nearest) {
-  std::string text = "unknown data set \"" + name + "\"";
-  for (std::size_t i = 0; i < nearest.size(); ++i) {
-    text += (i == 0 ? "; did you mean " : " or ") + nearest[i];
-  }
-  return text + (nearest.empty() ? "" : "?");
-}
 
 //! "openml-61" -> 61; 0 when it is something else.
 int OpenMlId(const std::string& name) {
@@ -118,28 +96,21 @@ class Failures {
   std::map<std::string, std::string> known_;
 };
 
-ServerOptions ServerFor(const FetchOptions& options) {
+//! At plan time somebody waits.
+ServerOptions ImpatientServer() {
   ServerOptions server = ServerOptions::FromEnvironment();
-  if (options.policy == FetchPolicy::kIfCheap) {
-    // At plan time somebody waits.
-    server.connect_timeout = 3;
-    server.stall_timeout = 5;
-    server.retries = 1;
-    server.back_off = 0.2;
-  }
+  server.connect_timeout = 3;
+  server.stall_timeout = 5;
+  server.retries = 1;
+  server.back_off = 0.2;
   return server;
 }
 
-//! Fetches those of `ids` that are not in the cache, as far as the policy goes; says why not.
-std::map<int, std::string> FetchMissing(Cache& cache, const std::vector<int>& ids,
-                                        const FetchOptions& options) {
+//! Fetches those of `ids` that come cheaply (FetchPolicy::kIfCheap); says why the others did not.
+std::map<int, std::string> FetchCheap(Cache& cache, const std::vector<int>& ids) {
   std::map<int, std::string> reasons;
-  OpenMlServer server(ServerFor(options));
-  const std::int64_t limit =
-      options.policy == FetchPolicy::kAll || server.is_file() ? 0 : options.max_bytes;
-  const auto key = [&](int id) {
-    return server.base() + " " + std::to_string(id) + " " + std::to_string(limit);
-  };
+  OpenMlServer server(ImpatientServer());
+  const auto key = [&](int id) { return server.base() + " " + std::to_string(id); };
   std::vector<int> wanted;
   for (const int id : ids) {
     const std::string why = server.is_file() ? "" : Failures::Instance().Find(key(id));
@@ -149,7 +120,7 @@ std::map<int, std::string> FetchMissing(Cache& cache, const std::vector<int>& id
       reasons[id] = why;
   }
   FetchManyOptions many;
-  many.max_bytes = limit;
+  many.max_bytes = server.is_file() ? 0 : 4 << 20;
   for (const FetchOutcome& outcome : FetchMany(cache, server, wanted, many)) {
     if (outcome.present) continue;
     reasons[outcome.id] = outcome.error;
@@ -158,7 +129,7 @@ std::map<int, std::string> FetchMissing(Cache& cache, const std::vector<int>& id
   return reasons;
 }
 
-std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOptions& options) {
+std::vector<Member> OpenMlMembers(const std::vector<int>& ids, FetchPolicy policy) {
   Cache cache(Cache::DefaultRoot());
   std::vector<Member> members;
   std::vector<int> missing;
@@ -176,7 +147,7 @@ std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOption
   }
   if (missing.empty()) return members;
   std::map<int, std::string> reasons;
-  if (options.policy != FetchPolicy::kNone) reasons = FetchMissing(cache, missing, options);
+  if (policy == FetchPolicy::kIfCheap) reasons = FetchCheap(cache, missing);
   for (Member& member : members) {
     if (member.present) continue;
     const auto record = cache.Find(member.openml);
@@ -195,35 +166,11 @@ std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOption
 
 }  // namespace
 
-UnknownDataset::UnknownDataset(std::string name_in, std::vector<std::string> candidates_in,
-                               std::vector<std::string> nearest_in)
-    : std::invalid_argument(UnknownText(name_in, nearest_in)),
-      name(std::move(name_in)),
-      candidates(std::move(candidates_in)),
-      nearest(std::move(nearest_in)) {}
-
 UnknownDataset::UnknownDataset(std::string name_in, std::vector<std::string> candidates_in)
-    : UnknownDataset(name_in, candidates_in, NearestNames(name_in, candidates_in)) {}
-
-std::vector<std::string> NearestNames(const std::string& name,
-                                      const std::vector<std::string>& candidates,
-                                      std::size_t count) {
-  const std::string folded = FoldName(name);
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(folded, FoldName(candidate));
-    if (distance <= std::max<std::size_t>(2, folded.size() / 3)) {
-      ranked.emplace_back(distance, candidate);
-    }
-  }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> nearest;
-  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
-    nearest.push_back(ranked[i].second);
-  }
-  return nearest;
-}
+    : std::invalid_argument("unknown data set \"" + name_in + "\"" +
+                            NearestName(name_in, candidates_in)),
+      name(std::move(name_in)),
+      candidates(std::move(candidates_in)) {}
 
 std::vector<std::string> Catalog::Names() const {
   std::vector<std::string> names = {"embedded"};
@@ -235,7 +182,7 @@ std::vector<std::string> Catalog::Names() const {
   return names;
 }
 
-std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions& options) const {
+std::vector<Member> Catalog::Resolve(const std::string& name, FetchPolicy policy) const {
   std::vector<Member> members;
   if (FoldName(name) == "embedded") {
     for (const std::string& embedded : EmbeddedNames()) {
@@ -244,7 +191,7 @@ std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions
     return members;
   }
   if (const Suite* suite = DataRegistry::BuiltIn().FindSuite(name)) {
-    std::vector<Member> all = OpenMlMembers(suite->members, options);
+    std::vector<Member> all = OpenMlMembers(suite->members, policy);
     for (Member& member : all) {
       if (!member.present)
         std::tie(member.fetch, member.megabytes) = std::tie(suite->name, suite->megabytes);
@@ -254,10 +201,10 @@ std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions
   if (const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name)) {
     if (entry->embedded) return {EmbeddedMember(*entry)};
     if (!entry->generator.empty()) return {GeneratorMember(entry->generator)};
-    return OpenMlMembers({entry->openml}, options);
+    return OpenMlMembers({entry->openml}, policy);
   }
   if (IsGenerator(name)) return {GeneratorMember(name)};
-  if (const int id = OpenMlId(name)) return OpenMlMembers({id}, options);
+  if (const int id = OpenMlId(name)) return OpenMlMembers({id}, policy);
   throw UnknownDataset(name, Names());
 }
 
@@ -278,7 +225,7 @@ Frame Catalog::Load(const Member& member, const LoadOptions& options) const {
 }
 
 Frame Catalog::Load(const std::string& name, const LoadOptions& options) const {
-  const std::vector<Member> members = Resolve(name, {FetchPolicy::kNone, 0});
+  const std::vector<Member> members = Resolve(name, FetchPolicy::kNone);
   if (members.size() != 1) throw std::invalid_argument("\"" + name + "\" is a group of data sets");
   return Load(members.front(), options);
 }

@@ -24,14 +24,8 @@
 namespace retable::datasets {
 
 enum class FetchPolicy {
-  kNone,     //!< only what is here: embedded, generated, cached
-  kIfCheap,  //!< a file:// mirror: everything; a server: files up to FetchOptions::max_bytes
-  kAll       //!< whatever is asked for
-};
-
-struct FetchOptions {
-  FetchPolicy policy = FetchPolicy::kIfCheap;
-  std::int64_t max_bytes = 4 << 20;  //!< as transferred, for kIfCheap over http
+  kNone,    //!< only what is here: embedded, generated, cached
+  kIfCheap  //!< a file:// mirror: everything; a server: files up to 4 MiB, as transferred
 };
 
 //! One concrete data set.
@@ -51,17 +45,12 @@ struct Member {
   int megabytes = 0;  //!< size of what that brings; 0: not known
 };
 
-//! A name nobody knows. `candidates` are all names there are; `nearest` those closest in spelling.
+//! A name nobody knows. `candidates` are all names there are.
 class UnknownDataset : public std::invalid_argument {
  public:
   UnknownDataset(std::string name_in, std::vector<std::string> candidates_in);
   std::string name;
   std::vector<std::string> candidates;
-  std::vector<std::string> nearest;
-
- private:
-  UnknownDataset(std::string name_in, std::vector<std::string> candidates_in,
-                 std::vector<std::string> nearest_in);
 };
 
 //! A known data set which is not here.
@@ -82,17 +71,13 @@ class Catalog {
 
   //! The members a name stands for. Absent ones are among them, with the reason.
   //! @throws UnknownDataset; std::invalid_argument for a wrong generator definition.
-  std::vector<Member> Resolve(const std::string& name, const FetchOptions& options = {}) const;
+  std::vector<Member> Resolve(const std::string& name,
+                              FetchPolicy policy = FetchPolicy::kIfCheap) const;
 
   //! @throws AbsentDataset with the reason and the command that fetches it.
   Frame Load(const Member& member, const LoadOptions& options = {}) const;
   //! By name, which must stand for one data set; nothing is fetched.
   Frame Load(const std::string& name, const LoadOptions& options = {}) const;
 };
-
-//! The spellings nearest to `name`: at most `count`, by edit distance (Levenshtein 1966).
-std::vector<std::string> NearestNames(const std::string& name,
-                                      const std::vector<std::string>& candidates,
-                                      std::size_t count = 3);
 
 }  // namespace retable::datasets

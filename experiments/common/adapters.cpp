@@ -77,9 +77,7 @@ datasets::Frame LoadData(const std::string& name, std::int64_t rows, std::uint64
   options.rows = rows;
   options.seed = seed;
   const datasets::Catalog catalog;
-  datasets::FetchOptions fetch;
-  fetch.policy = datasets::FetchPolicy::kNone;
-  const auto members = catalog.Resolve(name, fetch);
+  const auto members = catalog.Resolve(name, datasets::FetchPolicy::kNone);
   return catalog.Load(members.front(), options);
 }
 

@@ -28,6 +28,7 @@ void ListProtocols(std::ostream& out) {
   for (const auto& protocol : Protocols()) by_name[protocol->name()] = protocol.get();
   for (const auto& [name, protocol] : by_name) {
     out << fmt::format("{}: {}\n", name, protocol->summary());
+    out << fmt::format("  metrics: {}\n", fmt::join(protocol->metrics(), ", "));
     for (const auto& info : protocol->algorithms()) {
       out << fmt::format("  {:22} {:10} {}\n", info.name,
                          fmt::format("{}", fmt::join(info.devices, ",")), info.summary);
@@ -106,16 +107,17 @@ int List(const Context& context, const ListFlags& flags, std::ostream& out, std:
 }  // namespace
 
 Verb MakeListVerb(const Context& context) {
-  return MakeVerb(
-      context, "list", "Experiments, their citations and expected times",
-      [context](CLI::App& app) -> VerbBody {
-        const auto flags = std::make_shared<ListFlags>();
-        app.add_flag("--json", flags->json, "as JSON");
-        app.add_flag("--fields", flags->fields, "every field of an experiment's TOML");
-        app.add_flag("--protocols", flags->protocols, "measuring protocols and their algorithms");
-        return
-            [=](std::ostream& out, std::ostream& err) { return List(context, *flags, out, err); };
-      });
+  return MakeVerb(context, "list", "Experiments, their citations and expected times",
+                  [context](CLI::App& app) -> VerbBody {
+                    const auto flags = std::make_shared<ListFlags>();
+                    app.add_flag("--json", flags->json, "as JSON");
+                    app.add_flag("--fields", flags->fields, "every field of an experiment's TOML");
+                    app.add_flag("--protocols", flags->protocols,
+                                 "measuring protocols, their metrics and algorithms");
+                    return [=](std::ostream& out, std::ostream& err) {
+                      return List(context, *flags, out, err);
+                    };
+                  });
 }
 
 }  // namespace retable::harness

@@ -6,7 +6,7 @@
 
 #include "base/cuda/devices.hpp"
 #include "base/glob.hpp"
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/machine/device.hpp"
 
 namespace retable::harness {

@@ -8,9 +8,9 @@
 #include <ostream>
 
 #include "base/files/output_paths.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/cli/context.hpp"
 #include "harness/cli/reason.hpp"
-#include "harness/config/suggest.hpp"
 
 namespace retable::harness {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <map>
 
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 
 namespace retable::harness {
 namespace {

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
+#include "base/text/suggest.hpp"
 #include "harness/config/claim_syntax.hpp"
 #include "harness/config/schema.hpp"
-#include "harness/config/suggest.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -51,6 +52,15 @@ std::vector<Value> Sweep(const TomlTree& node) {
     values.push_back(node.scalar());
   }
   return values;
+}
+
+// Profiles are laid over the file before what comes from elsewhere is.
+void RefuseProfiles(const TomlTree& layer) {
+  if (const TomlTree* profiles = layer.find("profiles")) {
+    throw ConfigError(profiles->where,
+                      "a profile is changed in the experiment's file alone; give the field itself, "
+                      "such as repeats = 3, which counts in every profile");
+  }
 }
 
 // Lays `layer` over `base`: tables are merged key by key, everything else is replaced.
@@ -101,11 +111,14 @@ void ApplyLayers(TomlTree& root, const Overrides& overrides) {
     }
   }
   if (!overrides.machine_file.empty()) {
-    Merge(root, ReadToml(overrides.machine_file, overrides.machine_file));
+    const TomlTree layer = ReadToml(overrides.machine_file, overrides.machine_file);
+    RefuseProfiles(layer);
+    Merge(root, layer);
   }
   for (const std::string& assignment : overrides.assignments) {
     TomlTree layer = ParseAssignment(assignment);
     ForgetPositions(layer, "--set " + assignment);
+    RefuseProfiles(layer);
     Merge(root, layer);
   }
 }
@@ -201,9 +214,64 @@ TableSpec ReadTable(const TomlTree& node) {
   return table;
 }
 
+// The parts of a text such as "metric: name; ...", without spaces around them.
+std::vector<std::string> Split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) {
+    const auto begin = part.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    parts.push_back(part.substr(begin, part.find_last_not_of(' ') + 1 - begin));
+  }
+  return parts;
+}
+
+// The metrics that columns and the figure show, each where it is first named.
+std::map<std::string, Position> ShownMetrics(const TomlTree& root) {
+  std::map<std::string, Position> metrics;
+  const auto add = [&](const TomlTree& table, const char* key) {
+    if (const TomlTree* node = table.find(key)) metrics.emplace(Text(table, key), node->where);
+  };
+  const TomlTree* table = root.find("table");
+  const TomlTree* columns = table ? table->find("columns") : nullptr;
+  if (columns) {
+    for (const TomlTree& column : columns->array()) add(column, "metric");
+  }
+  if (const TomlTree* figure = root.find("figure")) {
+    add(*figure, "metric");
+    for (const std::string& part : Split(Text(*figure, "thresholds"), ';')) {
+      for (const std::string& metric : Split(part.substr(0, part.find(':')), ';')) {
+        metrics.emplace(metric, figure->find("thresholds")->where);
+      }
+    }
+  }
+  metrics.erase("");
+  return metrics;
+}
+
+// A figure is drawn along axes, and a scatter figure along columns too.
+void CheckFigure(const TomlTree& figure, const Experiment& experiment) {
+  const bool scatter = Text(figure, "kind") == "scatter";
+  std::vector<std::string> known = {"label", "algorithm", "device", "dataset"};
+  for (const auto& [name, values] : experiment.axes) known.push_back(name);
+  if (scatter) {
+    for (const ColumnSpec& column : experiment.table.columns) known.push_back(column.name);
+  }
+  for (const char* key : {"x", "per", "panel"}) {
+    for (const std::string& name : Split(Text(figure, key), scatter ? ';' : ',')) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      throw ConfigError(figure.find(key)->where,
+                        fmt::format("figure.{}: no axis{} is called \"{}\"{}", key,
+                                    scatter ? " or column" : "", name, DidYouMean(name, known)));
+    }
+  }
+}
+
 void ReadShown(const TomlTree& root, Experiment& experiment) {
+  experiment.metrics = ShownMetrics(root);
   if (const TomlTree* table = root.find("table")) experiment.table = ReadTable(*table);
   if (const TomlTree* figure = root.find("figure")) {
+    CheckFigure(*figure, experiment);
     for (const auto& [key, value] : figure->table()) {
       if (value.is_table()) {
         for (const auto& [end, limit] : value.table()) {

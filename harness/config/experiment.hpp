@@ -63,6 +63,7 @@ struct Experiment {
   std::vector<std::pair<std::string, std::vector<Value>>> axes;
   std::map<std::string, std::pair<Value, Position>> settings;
   std::map<std::string, Position> axis_positions;
+  std::map<std::string, Position> metrics;  //!< those that columns and the figure show
   std::int64_t seed = 1;
   std::int64_t repeats = 1;
   double time_limit = 600;     //!< seconds

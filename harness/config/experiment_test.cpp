@@ -144,5 +144,57 @@ TEST(LoadExperiments, AFolderThatIsNotThereIsAnError) {
   EXPECT_THROW(LoadExperiments("/nonexistent", {}), ConfigError);
 }
 
+// What a text is refused with; empty where it is taken.
+std::string WhyRefused(const std::string& text, const Overrides& overrides = {}) {
+  try {
+    WithOverrides(ParseExperiment(text, "probe.toml"), overrides);
+  } catch (const ConfigError& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+const std::string kDrawn =
+    "version = 1\nid = \"toy/a\"\ntitle = \"t\"\nquestion = \"q\"\ncitation = \"c\"\n"
+    "protocol = \"toy\"\ndatasets = [\"iris\"]\n[axes]\nsize = [1, 2]\n[[algorithm]]\nname = "
+    "\"a\"\n"
+    "[table]\ncolumns = [{ name = \"Leaves\", fact = \"leaves\" }]\n[figure]\n";
+
+TEST(Figures, AreDrawnAlongAxesThatThereAre) {
+  EXPECT_EQ(WhyRefused(kDrawn + "kind = \"line\"\nx = \"size\"\npanel = \"dataset, size\"\n"), "");
+  EXPECT_EQ(
+      WhyRefused(kDrawn + "kind = \"line\"\nx = \"szie\"\n")
+          .find("probe.toml:16:1: figure.x: no axis is called \"szie\" (did you mean \"size\"?"),
+      0u);
+  EXPECT_EQ(WhyRefused(kDrawn + "kind = \"bar\"\npanel = \"size, datset\"\n")
+                .find("probe.toml:16:1: figure.panel: no axis is called \"datset\" (did you mean"),
+            0u);
+}
+
+TEST(Figures, NameTheirMetricsWithThoseOfTheColumns) {
+  const Experiment e = ParseExperiment(
+      kDrawn + "kind = \"line\"\nmetric = \"a\"\nthresholds = \" b : limit; c;; : d; :\"\n",
+      "probe.toml");
+  std::string names;
+  for (const auto& [name, where] : e.metrics) names += name + " " + where.text() + ";";
+  EXPECT_EQ(names, "a probe.toml:16:1;b probe.toml:17:1;c probe.toml:17:1;");
+}
+
+TEST(Figures, ScatterIsDrawnAlongColumnsToo) {
+  EXPECT_EQ(WhyRefused(kDrawn + "kind = \"scatter\"\nx = \"Leaves; size\"\nper = \"Leaves\"\n"),
+            "");
+  EXPECT_EQ(WhyRefused(kDrawn + "kind = \"scatter\"\nx = \"Leaves\"\nper = \"size; Leafs\"\n")
+                .find("probe.toml:17:1: figure.per: no axis or column is called \"Leafs\""),
+            0u);
+}
+
+TEST(Overrides, DoNotChangeProfilesWhichWouldBeLeftOutUnsaid) {
+  EXPECT_EQ(WhyRefused(kDrawn + "kind = \"line\"\n", {.assignments = {"repeats=3"}}), "");
+  EXPECT_EQ(
+      WhyRefused(kDrawn + "kind = \"line\"\n", {.assignments = {"profiles.quick.repeats=3"}})
+          .find("--set profiles.quick.repeats=3: a profile is changed in the experiment's file"),
+      0u);
+}
+
 }  // namespace
 }  // namespace retable::harness

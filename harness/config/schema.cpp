@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 
 namespace retable::harness {
 namespace {
@@ -206,7 +206,8 @@ std::vector<SchemaField> MakeSchema() {
        "columns from a template, such as \"{label}\", each as the one of table.columns"},
       {"table.columns", K::kTableArray, false, "", "columns, in order"},
       {"table.columns[].name", K::kText, true, "", "heading, in the paper's words"},
-      {"table.columns[].metric", K::kText, false, "", "metric of the protocol"},
+      {"table.columns[].metric", K::kText, false, "",
+       "metric of the protocol, see `retable list --protocols`"},
       {"table.columns[].statistic", K::kText, false, "median", "over all samples of the row",
        statistics},
       {"table.columns[].fact", K::kText, false, "", "instead of a metric: a fact of the cells"},

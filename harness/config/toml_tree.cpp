@@ -11,12 +11,6 @@
 namespace retable::harness {
 namespace {
 
-std::string Join(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const auto& line : lines) text += (text.empty() ? "" : "\n") + line;
-  return text;
-}
-
 Position At(const toml::source_region& source, const std::string& name) {
   return {name, static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
 }
@@ -120,7 +114,7 @@ std::string Position::text() const {
 }
 
 ConfigError::ConfigError(std::vector<std::string> lines)
-    : std::runtime_error(Join(lines)), lines_(std::move(lines)) {}
+    : std::runtime_error(fmt::format("{}", fmt::join(lines, "\n"))), lines_(std::move(lines)) {}
 
 ConfigError::ConfigError(const Position& where, const std::string& what)
     : ConfigError(std::vector<std::string>{where.text() + ": " + what}) {}

@@ -37,12 +37,6 @@ void Line(std::ostream& out, const std::string& name, const std::string& text) {
   if (!text.empty()) out << fmt::format("  {:<12} {}\n", name, text);
 }
 
-std::string JoinWords(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 std::string CachesText(const HostInfo& machine) {
   std::string text;
   for (const CacheFacts& cache : machine.caches) {
@@ -60,7 +54,7 @@ void PrintMachine(std::ostream& out, const HostInfo& machine) {
                                   machine.cpu.cores, machine.cpu.threads, machine.allowed);
   if (machine.quota > 0) cores += fmt::format(", time for {:.3g}", machine.quota);
   Line(out, "cores", cores);
-  Line(out, "extensions", JoinWords(machine.cpu.isa));
+  Line(out, "extensions", fmt::format("{}", fmt::join(machine.cpu.isa, " ")));
   Line(out, "caches", CachesText(machine));
   Line(out, "governor", machine.governor);
   Line(out, "turbo", machine.turbo);
@@ -102,8 +96,10 @@ void PrintGpu(std::ostream& out, const CudaPlatform& cuda) {
                      device.ecc ? "on" : "off"));
     const GpuState state = nvml.state(device.index);
     Line(out, "state", StateText(state));
-    if (state.throttle_mask)
-      Line(out, "slowed by", JoinWords(ThrottleReasons(*state.throttle_mask)));
+    if (state.throttle_mask) {
+      Line(out, "slowed by",
+           fmt::format("{}", fmt::join(ThrottleReasons(*state.throttle_mask), ", ")));
+    }
   }
 }
 

@@ -23,7 +23,6 @@ Function Symbol(void* handle, const char* name) {
 struct Nvml::Library {
   using Plain = int (*)();
   using Text = int (*)(char*, unsigned);
-  using Count = int (*)(unsigned*);
   using Handle = int (*)(unsigned, Device*);
   using DeviceText = int (*)(Device, char*, unsigned);
   using DeviceNumber = int (*)(Device, unsigned*);
@@ -36,7 +35,6 @@ struct Nvml::Library {
   std::string why;
   Plain shutdown = nullptr;
   Text driver = nullptr;
-  Count count = nullptr;
   Handle by_index = nullptr;
   DeviceText name = nullptr;
   DeviceKind clock = nullptr, max_clock = nullptr, temperature = nullptr;
@@ -66,7 +64,6 @@ struct Nvml::Library {
   void Bind() {
     shutdown = Symbol<Plain>(handle, "nvmlShutdown");
     driver = Symbol<Text>(handle, "nvmlSystemGetDriverVersion");
-    count = Symbol<Count>(handle, "nvmlDeviceGetCount_v2");
     by_index = Symbol<Handle>(handle, "nvmlDeviceGetHandleByIndex_v2");
     name = Symbol<DeviceText>(handle, "nvmlDeviceGetName");
     clock = Symbol<DeviceKind>(handle, "nvmlDeviceGetClockInfo");
@@ -129,12 +126,6 @@ std::optional<std::string> Nvml::driver_version() const {
   if (!library_->ready || library_->driver == nullptr) return {};
   if (library_->driver(text.data(), static_cast<unsigned>(text.size())) != kSuccess) return {};
   return std::string(text.data());
-}
-
-int Nvml::device_count() const {
-  unsigned count = 0;
-  if (!library_->ready || library_->count == nullptr) return 0;
-  return library_->count(&count) == kSuccess ? static_cast<int>(count) : 0;
 }
 
 std::optional<std::string> Nvml::name(int device) const {

@@ -37,7 +37,6 @@ class Nvml {
   bool available() const;
   const std::string& why() const;  //!< why it is not available
   std::optional<std::string> driver_version() const;
-  int device_count() const;
   std::optional<std::string> name(int device) const;
   GpuState state(int device) const;
 

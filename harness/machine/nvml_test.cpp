@@ -9,7 +9,6 @@ TEST(Nvml, EitherAvailableOrAReason) {
   const Nvml nvml;
   EXPECT_NE(nvml.available(), !nvml.why().empty()) << nvml.why();
   if (nvml.available()) return;
-  EXPECT_EQ(nvml.device_count(), 0);
   EXPECT_FALSE(nvml.driver_version());
   EXPECT_FALSE(nvml.name(0));
   EXPECT_FALSE(nvml.state(0).sm_mhz);
@@ -17,9 +16,8 @@ TEST(Nvml, EitherAvailableOrAReason) {
 
 TEST(Nvml, APresentCardTellsItsState) {
   const Nvml nvml;
-  if (!nvml.available() || nvml.device_count() == 0) GTEST_SKIP() << "no card: " << nvml.why();
+  if (!nvml.name(0)) GTEST_SKIP() << "no card: " << nvml.why();
   EXPECT_TRUE(nvml.driver_version());
-  EXPECT_TRUE(nvml.name(0));
   const GpuState state = nvml.state(0);
   ASSERT_TRUE(state.sm_mhz);
   EXPECT_GT(*state.sm_mhz, 0);
@@ -28,7 +26,7 @@ TEST(Nvml, APresentCardTellsItsState) {
   if (state.temperature_celsius) {
     EXPECT_LT(*state.temperature_celsius, 120);
   }
-  EXPECT_FALSE(nvml.name(nvml.device_count()));
+  EXPECT_FALSE(nvml.name(1 << 20));
   EXPECT_FALSE(nvml.state(-1).sm_mhz);
 }
 

@@ -15,7 +15,7 @@
 #include "base/atomic_file.hpp"
 #include "base/parallel.hpp"
 #include "base/sha256.hpp"
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/tidy_columns.hpp"
 #include "harness/plan/value_json.hpp"
@@ -285,6 +285,16 @@ void CheckTemplates(const Experiment& experiment, const CellConfig& cell) {
   }
 }
 
+// A metric that nobody measures would be an empty column when all else is measured.
+void CheckMetrics(const Experiment& experiment, const Protocol& protocol) {
+  const std::vector<std::string> known = protocol.metrics();
+  for (const auto& [metric, where] : experiment.metrics) {
+    if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
+    throw ConfigError(where, fmt::format("{} measures no metric \"{}\"{}", protocol.name(), metric,
+                                         DidYouMean(metric, known)));
+  }
+}
+
 Protocol& ProtocolOf(const Experiment& experiment) {
   try {
     return FindProtocol(experiment.protocol);
@@ -365,6 +375,7 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
   const Protocol& protocol = ProtocolOf(experiment);
   Plan plan;
   plan.experiment = experiment;
+  CheckMetrics(experiment, protocol);
   plan.datasets = ResolveDatasets(experiment, protocol);
   std::vector<const AlgorithmEntry*> entries;  // of each cell
   const Position of_group = WhereOf(experiment, {"group"}, experiment.group);

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/glob.hpp"
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/report/csv.hpp"
 
 namespace retable::harness {

@@ -75,13 +75,6 @@ std::vector<double> Inverted(std::vector<double> rates) {
   return rates;
 }
 
-const Metric* FindMetric(const ArtifactCell& cell, const std::string& name) {
-  for (const Metric& metric : cell.record->outcome.metrics) {
-    if (metric.name == name) return &metric;
-  }
-  return nullptr;
-}
-
 // What two cells of one name were made to do differently: "seed", "data", names of settings. A
 // setting that one side's program does not have is none.
 std::vector<std::string> Unlike(const CellConfig& a, const CellConfig& b) {
@@ -103,7 +96,7 @@ Speeds SpeedsOf(const TimedPair& pair) {
   if (!pair.before->ok() || !pair.after->ok()) return {};
   if (!Unlike(pair.before->config, pair.after->config).empty()) return {};
   const Metric* after = SpeedOf(*pair.after);
-  const Metric* before = after ? FindMetric(*pair.before, after->name) : nullptr;
+  const Metric* before = after ? FindMetric(pair.before->record->outcome, after->name) : nullptr;
   if (before == nullptr || before->unit != after->unit) return {};
   return {before, after};
 }
@@ -137,7 +130,7 @@ class Comparer {
     const Metric* speed = SpeedOf(after);
     const bool steady = SaysSteady(before) && SaysSteady(after);
     for (const Metric& metric : after.record->outcome.metrics) {
-      const Metric* old_metric = FindMetric(before, metric.name);
+      const Metric* old_metric = FindMetric(before.record->outcome, metric.name);
       if (old_metric == nullptr || old_metric->unit != metric.unit) continue;
       if (&metric == speed || IsTime(metric.unit)) {
         JudgeTime(experiment, cell, *old_metric, metric, steady);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 
 namespace retable::harness {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/glob.hpp"
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/report/claim.hpp"
 
 namespace retable::harness {

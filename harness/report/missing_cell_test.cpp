@@ -11,6 +11,7 @@ class Toy final : public Protocol {
   std::string name() const override { return "toy/missing_cell"; }
   std::string family() const override { return "toy"; }
   std::string summary() const override { return ""; }
+  std::vector<std::string> metrics() const override { return {"time"}; }
   std::vector<AlgorithmInfo> algorithms() const override {
     return {{"A", {"cpu"}, {}, "", ""}, {"G", {"cuda"}, {}, "", ""}};
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 #include "harness/report/csv.hpp"
 
 namespace retable::harness {

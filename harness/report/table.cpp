@@ -27,13 +27,6 @@ bool Matches(const CellConfig& cell, const std::map<std::string, std::string>& w
   });
 }
 
-const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
-  for (const Metric& metric : outcome.metrics) {
-    if (metric.name == name) return &metric;
-  }
-  return nullptr;
-}
-
 struct DatasetMean {
   std::string dataset;
   double mean = 0, n = 0;
@@ -413,7 +406,7 @@ TableCell NoRatio(const TableCell* a, const TableCell* b) {
   };
   const TableCell* missing = rank(a) >= rank(b) ? a : b;
   TableCell ratio;
-  ratio.reason = missing ? "over 0" : "a column of the ratio is missing";
+  ratio.reason = missing ? "over 0" : "the table has no such row to divide by";
   if (!missing || missing->has_value) return ratio;
   ratio = *missing;
   ratio.text.clear();
@@ -467,11 +460,12 @@ std::string TwoDigits(double value) {
   return fmt::format("{:.{}f}", std::round(value * unit) / unit, std::max(0, places));
 }
 
-// A value with its interval in words; a single sample has none.
+// A value with its interval in words; a single sample has none, and of none nothing is known.
 TableCell InWords(const TableCell* of) {
   if (of == nullptr || !of->has_value) return of == nullptr ? TableCell{} : *of;
   TableCell cell;
-  cell.text = of->n < 2 ? TwoDigits(of->value) + " (one sample)"
+  cell.text = of->n == 0   ? TwoDigits(of->value)
+              : of->n == 1 ? TwoDigits(of->value) + " (one sample)"
               : std::isinf(of->ci_high)
                   ? TwoDigits(of->value) + " (unbounded)"
                   : fmt::format("{} ({} to {})", TwoDigits(of->value), TwoDigits(of->ci_low),

@@ -250,6 +250,9 @@ TEST(BuildTable, ARatioOverAnotherRow) {
   EXPECT_DOUBLE_EQ(t.Find("C", "over A")->value, 2);
   EXPECT_DOUBLE_EQ(t.Find("A", "over A")->value, 1);
   EXPECT_FALSE(t.Find("B", "over A")->has_value);
+  example.table.columns.back().ratio_row = "nowhere";
+  EXPECT_EQ(BuildTable(example).Find("C", "over A")->reason,
+            "the table has no such row to divide by");
 }
 
 TEST(BuildTable, AValueInTwoDigitsWithItsInterval) {
@@ -268,6 +271,12 @@ TEST(BuildTable, AValueInTwoDigitsWithItsInterval) {
   EXPECT_EQ(t.Find("A", "in words")->text, "2.3 (2.3 to 2.3)");
   EXPECT_EQ(t.Find("B", "in words")->text, "110 (one sample)");
   EXPECT_EQ(t.Find("G", "in words")->reason, "no CUDA device");
+  // Of a recorded table the number of samples is not known.
+  example.cells.clear();
+  example.cells.push_back(Example({}).cells.front());
+  example.cells.back().record->outcome.metrics.clear();
+  example.recorded_table[{"A", "mean"}] = {.value = 2.345};
+  EXPECT_EQ(BuildTable(example).Find("A", "in words")->text, "2.3");
 }
 
 // What is not at hand neither wins nor hides the others.

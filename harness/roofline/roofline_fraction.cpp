@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/stats/statistics.hpp"
@@ -36,6 +37,12 @@ bool IsTime(const std::string& unit) {
 
 bool IsRate(const std::string& unit) {
   return unit.size() > 2 && unit.ends_with("/s");
+}
+
+const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
+  const auto found = std::find_if(outcome.metrics.begin(), outcome.metrics.end(),
+                                  [&](const Metric& metric) { return metric.name == name; });
+  return found == outcome.metrics.end() ? nullptr : &*found;
 }
 
 const Metric* TimeOf(const Outcome& outcome) {

@@ -39,6 +39,9 @@ std::optional<RooflineFraction> RooflineFractionOf(const Outcome& outcome,
 bool IsTime(const std::string& unit);
 bool IsRate(const std::string& unit);
 
+//! The metric of this name, or null.
+const Metric* FindMetric(const Outcome& outcome, const std::string& name);
+
 //! The metric that a cell is timed by: "time", or else the first that is a time, or null.
 const Metric* TimeOf(const Outcome& outcome);
 

@@ -82,11 +82,13 @@ class SelftestProtocol final : public Protocol {
   std::string name() const override { return "selftest/behaviour"; }
   std::string family() const override { return "selftest"; }
   std::string summary() const override { return "every way a cell can end"; }
+  std::vector<std::string> metrics() const override { return {"product", "time"}; }
 
   std::vector<AlgorithmInfo> algorithms() const override {
     std::vector<AlgorithmInfo> all;
-    for (const char* name : {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog",
-                             "brood", "refused", "silent", "exits", "garbles", "simulated"}) {
+    for (const char* name :
+         {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog", "brood", "refused",
+          "silent", "exits", "garbles", "simulated", "untold"}) {
       all.push_back({name, {"cpu"}, {{"k", std::int64_t{1}, "a parameter"}}, "selftest", ""});
     }
     return all;
@@ -131,6 +133,7 @@ class SelftestProtocol final : public Protocol {
                             0.5,          "n times k"};
     if (kind != "silent")
       outcome.metrics.push_back({"product", "1", {value, value, value}, {}, {}});
+    if (kind == "untold") outcome.metrics.push_back({"surprise", "1", {value}, {}, {}});
     if (kind == "silent") outcome.metrics.push_back({"product", "1", {}, {}, {}});
     outcome.facts["pid"] = static_cast<std::int64_t>(getpid());
     return outcome;

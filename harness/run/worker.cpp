@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -82,7 +83,15 @@ std::string LastLines(std::string text) {
 Outcome MeasureCell(const CellConfig& cell) {
   Outcome outcome;
   try {
-    return Gate(FindProtocol(cell.protocol).measure(cell));
+    Protocol& protocol = FindProtocol(cell.protocol);
+    outcome = Gate(protocol.measure(cell));
+    const std::vector<std::string> known = protocol.metrics();
+    for (const Metric& metric : outcome.metrics) {
+      if (std::find(known.begin(), known.end(), metric.name) != known.end()) continue;
+      throw std::logic_error("the protocol reports \"" + metric.name +
+                             "\", which its metrics() lack");
+    }
+    return outcome;
   } catch (const std::bad_alloc& problem) {
     outcome.status = "oom";
     outcome.reason = ReasonOf(problem);

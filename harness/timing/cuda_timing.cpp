@@ -5,7 +5,7 @@
 #if !defined(RETABLE_HAS_CUDA)
 namespace retable::harness {
 
-CudaTimingResult TimeOnGpu(const std::function<void(CUstream_st*)>&, const CudaTimingOptions&) {
+TimingResult TimeOnGpu(const std::function<void(CUstream_st*)>&, const CudaTimingOptions&) {
   throw std::runtime_error("this program was built without CUDA: nothing can be timed on a GPU");
 }
 

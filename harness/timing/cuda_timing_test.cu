@@ -21,15 +21,6 @@ __global__ void RunFor(unsigned long long nanoseconds) {
   while (now - begin < nanoseconds);
 }
 
-__global__ void ReadAll(const unsigned* data, std::size_t n, unsigned* sink) {
-  unsigned sum = 0;
-  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
-    sum += data[i];
-  }
-  if (sum == 0xDEADBEEF) *sink = sum;
-}
-
 // A kernel whose time is its number of steps: what a real slowdown does to a real kernel.
 __global__ void Work(const float* in, float* out, int steps) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -43,14 +34,13 @@ class WorkKernel {
   WorkKernel() { in_.Zeros(kBlocks * kThreads); }
   std::vector<double> Times(int steps) const {
     CudaTimingOptions options;
-    options.mode = CudaMode::kWarm;
     options.min_samples = 20;
     options.max_samples = 40;
     options.budget = 0.1;
     const auto body = [&](CUstream_st* stream) {
       Work<<<kBlocks, kThreads, 0, stream>>>(in_.data(), out_.data(), steps);
     };
-    return TimeOnGpu(body, options).timing.seconds;
+    return TimeOnGpu(body, options).seconds;
   }
 
  private:
@@ -66,64 +56,34 @@ class CudaTimingOnDevice : public ::testing::Test {
   }
 };
 
-TEST_F(CudaTimingOnDevice, AKernelOfKnownLengthInEveryMode) {
+TEST_F(CudaTimingOnDevice, AKernelOfKnownLengthWithTheClockOfEachSample) {
   constexpr double kLength = 400e-6;
-  for (const CudaMode mode :
-       {CudaMode::kCold, CudaMode::kWarm, CudaMode::kBatch, CudaMode::kGraph}) {
-    CudaTimingOptions options;
-    options.mode = mode;
-    options.batch = 4;
-    const auto result = TimeOnGpu(
-        [&](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(static_cast<int>(kLength * 1e9)); },
-        options);
-    const double median = Quantile(result.timing.seconds, 0.5);
-    // The global timer moves in steps of up to 1 us on some cards, and a launch takes a few us.
-    EXPECT_GT(median, kLength - 2e-6) << static_cast<int>(mode);
-    EXPECT_LT(median, kLength + 12e-6) << static_cast<int>(mode);
-    EXPECT_EQ(result.timing.stop_reason, "interval") << static_cast<int>(mode);
-    EXPECT_EQ(result.timing.sm_mhz.size(), result.timing.seconds.size());
-    for (const double mhz : result.timing.sm_mhz) {
-      EXPECT_GT(mhz, 100);
-      EXPECT_LT(mhz, 1.1 * result.timing.peak_mhz);
-    }
-    EXPECT_EQ(result.flushed_bytes > 0, mode == CudaMode::kCold);
+  const TimingResult timing = TimeOnGpu(
+      [&](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(static_cast<int>(kLength * 1e9)); });
+  const double median = Quantile(timing.seconds, 0.5);
+  // The global timer moves in steps of up to 1 us on some cards, and a launch takes a few us.
+  EXPECT_GT(median, kLength - 2e-6);
+  EXPECT_LT(median, kLength + 12e-6);
+  EXPECT_EQ(timing.stop_reason, "interval");
+  EXPECT_EQ(timing.sm_mhz.size(), timing.seconds.size());
+  for (const double mhz : timing.sm_mhz) {
+    EXPECT_GT(mhz, 100);
+    EXPECT_LT(mhz, 1.1 * timing.peak_mhz);
   }
 }
 
 TEST_F(CudaTimingOnDevice, ShortAndLongKernelsAreReadWithinFiveMicroseconds) {
   for (const double length : {50e-6, 200e-6, 1e-3}) {
-    for (const CudaMode mode :
-         {CudaMode::kCold, CudaMode::kWarm, CudaMode::kBatch, CudaMode::kGraph}) {
-      CudaTimingOptions options;
-      options.mode = mode;
-      options.batch = 4;
-      options.max_samples = 60;
-      options.budget = 0.2;
-      const auto nanoseconds = static_cast<unsigned long long>(length * 1e9);
-      const auto result = TimeOnGpu(
-          [&](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(nanoseconds); }, options);
-      const double off = MedianInterval(result.timing.seconds, 1).estimate - length;
-      EXPECT_GT(off, -2e-6) << static_cast<int>(mode) << ", " << length;
-      EXPECT_LT(off, 5e-6) << static_cast<int>(mode) << ", " << length;
-    }
+    CudaTimingOptions options;
+    options.max_samples = 60;
+    options.budget = 0.2;
+    const auto nanoseconds = static_cast<unsigned long long>(length * 1e9);
+    const TimingResult timing =
+        TimeOnGpu([&](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(nanoseconds); }, options);
+    const double off = MedianInterval(timing.seconds, 1).estimate - length;
+    EXPECT_GT(off, -2e-6) << length;
+    EXPECT_LT(off, 5e-6) << length;
   }
-}
-
-TEST_F(CudaTimingOnDevice, ColdReadsAreSlowerThanWarmOnes) {
-  const std::size_t n = std::size_t{4} << 20;  // 16 MiB: within the cache of a large card
-  DeviceArray<unsigned> data(n), sink(1);
-  CheckCuda(cudaMemset(data.data(), 1, n * sizeof(unsigned)), "cudaMemset");
-  const auto body = [&](CUstream_st* stream) {
-    ReadAll<<<1024, 256, 0, stream>>>(data.data(), n, sink.data());
-  };
-  CudaTimingOptions cold, warm;
-  warm.mode = CudaMode::kWarm;
-  const double slow = Quantile(TimeOnGpu(body, cold).timing.seconds, 0.5);
-  const double fast = Quantile(TimeOnGpu(body, warm).timing.seconds, 0.5);
-  int l2 = 0;
-  CheckCuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
-  if (static_cast<std::size_t>(l2) < 2 * n * sizeof(unsigned)) GTEST_SKIP() << "the cache is small";
-  EXPECT_GT(slow, 1.1 * fast);
 }
 
 TEST_F(CudaTimingOnDevice, SameCodeIsTheSameAndAPlantedSlowdownIsFound) {
@@ -132,7 +92,7 @@ TEST_F(CudaTimingOnDevice, SameCodeIsTheSameAndAPlantedSlowdownIsFound) {
     options.min_samples = 20;
     const auto length = static_cast<unsigned long long>(microseconds * 1e3);
     return TimeOnGpu([=](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(length); }, options)
-        .timing.seconds;
+        .seconds;
   };
   const auto first = times(400);
   EXPECT_EQ(CompareTimes(first, times(400)).significance, Significance::kSame);
@@ -159,20 +119,7 @@ TEST_F(CudaTimingOnDevice, NinetyFiveOfAHundredComparisonsHold) {
   EXPECT_GE(slower, 95) << "noise: floor " << noise.floor << ", margin " << noise.margin;
 }
 
-TEST_F(CudaTimingOnDevice, BeforeIsNotTimedAndErrorsAreReported) {
-  CudaTimingOptions options;
-  options.max_samples = 10;
-  int restored = 0;
-  options.before = [&](CUstream_st* stream) {
-    ++restored;
-    RunFor<<<1, 1, 0, stream>>>(300000);
-  };
-  const auto result =
-      TimeOnGpu([](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(100000); }, options);
-  EXPECT_LT(Quantile(result.timing.seconds, 0.5), 150e-6);
-  EXPECT_EQ(restored, static_cast<int>(result.timing.seconds.size() + result.timing.warmup_runs));
-  options.mode = CudaMode::kBatch;
-  EXPECT_THROW(TimeOnGpu([](CUstream_st*) {}, options), std::invalid_argument);
+TEST_F(CudaTimingOnDevice, ErrorsOfTheBodyAreReported) {
   // 2000 threads a block are too many.
   EXPECT_THROW(TimeOnGpu([](CUstream_st* stream) { RunFor<<<1, 2000, 0, stream>>>(1); }),
                std::runtime_error);

@@ -90,8 +90,6 @@ TimingResult TimeWithGoogleBenchmark(const std::string& name, const std::functio
   result.iterations = capture.iterations;
   result.steady = std::abs(Drift(result.seconds)) <= 0.05;
   result.stop_reason = "repetitions";
-  result.items_per_iteration = options.items_per_iteration;
-  result.bytes_per_iteration = options.bytes_per_iteration;
   result.raw_json = capture.Text();
   return result;
 }

@@ -13,7 +13,8 @@ namespace retable::harness {
 namespace {
 
 constexpr double kUnsteady = 0.05;
-constexpr std::uint64_t kSeed = 1;  // of the resampling that decides when to stop
+constexpr double kWarmUpAgreement = 0.05;  // warm when three runs in a row agree to this share
+constexpr std::uint64_t kSeed = 1;         // of the resampling that decides when to stop
 
 double SteadyNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -33,7 +34,6 @@ class Watch {
 
   // Seconds per iteration of one sample.
   double Sample() {
-    if (options_.before) options_.before();
     if (gpu_clock_) gpu_clock_->Begin(), gpu_clock_->Wait();
     const double begin = Now();
     for (std::int64_t i = 0; i < iterations; ++i) body_();
@@ -52,10 +52,10 @@ class Watch {
       ++runs;
       if (last.size() > 3) last.erase(last.begin());
       const auto [low, high] = std::minmax_element(last.begin(), last.end());
-      if (last.size() == 3 && *high - *low <= options_.warmup_agreement * *low) break;
+      if (last.size() == 3 && *high - *low <= kWarmUpAgreement * *low) break;
     }
     const double typical = *std::min_element(last.begin(), last.end());
-    if (!options_.before && typical < options_.min_sample) {
+    if (typical < options_.min_sample) {
       const double wanted = typical > 0 ? options_.min_sample / typical : 1e6;
       iterations = static_cast<std::int64_t>(std::ceil(std::min(wanted, 1e9)));
     }
@@ -72,12 +72,10 @@ class Watch {
   std::optional<GpuClock> gpu_clock_;
 };
 
-TimingResult Describe(const Watch& watch, const RepeatOptions& options) {
+TimingResult Describe(const Watch& watch) {
   TimingResult result;
   result.iterations = watch.iterations;
   result.warmup_runs = watch.runs;
-  result.items_per_iteration = options.items_per_iteration;
-  result.bytes_per_iteration = options.bytes_per_iteration;
   result.peak_mhz = watch.peak_mhz();
   return result;
 }
@@ -96,21 +94,7 @@ void CheckOptions(const RepeatOptions& options) {
     throw std::invalid_argument("timing: max_warmup_runs is below 1");
 }
 
-std::vector<double> PerSecond(double amount, const std::vector<double>& seconds) {
-  std::vector<double> rates;
-  if (amount <= 0) return rates;
-  for (const double s : seconds) rates.push_back(amount / s);
-  return rates;
-}
-
 }  // namespace
-
-std::vector<double> TimingResult::items_per_second() const {
-  return PerSecond(items_per_iteration, seconds);
-}
-std::vector<double> TimingResult::bytes_per_second() const {
-  return PerSecond(bytes_per_iteration, seconds);
-}
 
 double TimeOnce(const std::function<void()>& body) {
   const double begin = SteadyNow();
@@ -153,7 +137,7 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
   Watch watch(body, options);
   const double deadline = watch.Now() + options.budget;
   watch.WarmUp(deadline - options.budget / 2);  // at most half of the budget
-  TimingResult result = Describe(watch, options);
+  TimingResult result = Describe(watch);
   const CoresUsed cores;
   StopRule rule({options.min_samples, options.max_samples, options.target});
   do {
@@ -192,7 +176,7 @@ PairedResult TimePaired(const std::function<void()>& a, const std::function<void
   const double begin = first.Now();
   first.WarmUp(begin + options.budget / 4);
   second.WarmUp(begin + options.budget / 2);
-  PairedResult result{Describe(first, options), Describe(second, options), {}};
+  PairedResult result{Describe(first), Describe(second), {}};
   const CoresUsed cores;
   StopRule rule({options.min_samples, options.max_samples, options.target});
   do {

@@ -45,19 +45,14 @@ struct TimingResult {
   double peak_mhz = 0;         //!< GPU: what the clock may reach
   std::int64_t throttled = 0;  //!< GPU: samples below 75 % of it; counted, kept
   std::string included;        //!< GPU: what was timed besides kernels
-  double items_per_iteration = 0, bytes_per_iteration = 0;
-  std::string raw_json;  //!< Google Benchmark's own report less the host's name, else empty
-
-  //! Items (bytes) per second, sample by sample; empty when none were declared.
-  std::vector<double> items_per_second() const;
-  std::vector<double> bytes_per_second() const;
+  std::string raw_json;        //!< Google Benchmark's own report less the host's name, else empty
 };
 
 struct BenchmarkOptions {
   double min_time = 0.1;  //!< seconds a repetition lasts at least
   int repetitions = 10;
-  double warmup = 0.05;  //!< seconds
-  double items_per_iteration = 0, bytes_per_iteration = 0;
+  double warmup = 0.05;                                     //!< seconds
+  double items_per_iteration = 0, bytes_per_iteration = 0;  //!< the raw JSON has their rates
   bool pin = false;
 };
 
@@ -70,12 +65,8 @@ struct RepeatOptions {
   int min_samples = 10, max_samples = 200;
   double budget = 10;    //!< seconds for warm-up and samples together; at least one sample
   double target = 0.01;  //!< stop when the 95 % interval's half width is this share of the median
-  double min_sample = 1e-3;        //!< seconds; shorter bodies are iterated within a sample
-  double warmup_agreement = 0.05;  //!< warm when three runs in a row agree to this share
+  double min_sample = 1e-3;  //!< seconds; shorter bodies are iterated within a sample
   int max_warmup_runs = 20;
-  std::function<void()> before;  //!< untimed, before each sample (restores an input); forces one
-                                 //!< iteration a sample
-  double items_per_iteration = 0, bytes_per_iteration = 0;
   bool pin = false;
   //! The body works on the current GPU: record its effective clock with each sample (two stamp
   //! kernels around it, outside of the time).

@@ -129,21 +129,6 @@ TEST(TimeRepeated, ShortBodiesAreIterated) {
   EXPECT_NEAR(result.seconds.front(), 1e-5, 1e-10);
 }
 
-TEST(TimeRepeated, WhatComesBeforeIsNotTimed) {
-  FakeTime time;
-  auto options = time.Options();
-  int restored = 0;
-  options.before = [&] {
-    time.now += 100;
-    ++restored;
-  };
-  options.budget = 1e9;
-  const auto result = TimeRepeated(time.Body([](int) { return 1e-5; }), options);
-  EXPECT_EQ(result.iterations, 1);
-  EXPECT_EQ(restored, static_cast<int>(result.seconds.size()) + result.warmup_runs);
-  EXPECT_NEAR(result.seconds.front(), 1e-5, 1e-10);
-}
-
 TEST(TimeRepeated, DriftIsFlagged) {
   FakeTime time;
   auto options = time.Options();
@@ -151,16 +136,6 @@ TEST(TimeRepeated, DriftIsFlagged) {
   const auto result =
       TimeRepeated(time.Body([](int run) { return 0.01 * (1 + 0.01 * run); }), options);
   EXPECT_FALSE(result.steady);
-}
-
-TEST(TimeRepeated, RatesFollowFromItemsAndBytes) {
-  FakeTime time;
-  auto options = time.Options();
-  options.items_per_iteration = 50;
-  const auto result = TimeRepeated(time.Body([](int) { return 0.01; }), options);
-  ASSERT_EQ(result.items_per_second().size(), result.seconds.size());
-  EXPECT_NEAR(result.items_per_second()[0], 5000, 1e-6);
-  EXPECT_TRUE(result.bytes_per_second().empty());
 }
 
 TEST(TimeRepeated, BadOptionsAndThrowingBodies) {
@@ -240,7 +215,6 @@ TEST(GoogleBenchmark, GivesRepetitionsAndItsRawReport) {
     EXPECT_LT(s, 1e-2);
   }
   EXPECT_GT(result.iterations, 10);
-  EXPECT_EQ(result.items_per_second().size(), 4u);
   EXPECT_GE(result.pinned_to, 0);
   const auto json = nlohmann::json::parse(result.raw_json);
   EXPECT_TRUE(json["context"].contains("num_cpus"));
@@ -248,6 +222,7 @@ TEST(GoogleBenchmark, GivesRepetitionsAndItsRawReport) {
   int repetitions = 0;
   for (const auto& run : json["benchmarks"]) repetitions += run["run_type"] == "iteration";
   EXPECT_EQ(repetitions, 4);
+  EXPECT_GT(json["benchmarks"][0]["items_per_second"].get<double>(), 0);
   EXPECT_NE(json["benchmarks"][0]["name"].get<std::string>().find("spin/100us"), std::string::npos);
 }
 

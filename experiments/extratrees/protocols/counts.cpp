@@ -19,6 +19,7 @@ class CountsProtocol final : public harness::Protocol {
   std::string name() const override { return "extratrees/counts"; }
   std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "sizes of data sets"; }
+  std::vector<std::string> metrics() const override { return {"rows", "features", "classes"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<extratrees::ForestTrainer>();
   }
@@ -47,6 +48,7 @@ class MemoryProtocol final : public harness::Protocol {
   std::string name() const override { return "extratrees/memory"; }
   std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "memory of the published structures"; }
+  std::vector<std::string> metrics() const override { return {"bytes", "times X"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<extratrees::ForestTrainer>();
   }
@@ -72,8 +74,8 @@ class MemoryProtocol final : public harness::Protocol {
   //! Bytes at most: every branch separates at least one sample, so a tree has < 2 N nodes. The
   //! published total, 14.5, is 1 + 1.5 + 12: the transposed copy of X is not in it.
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const datasets::FetchOptions only_here{datasets::FetchPolicy::kNone, 0};
-    const datasets::Member data = datasets::Catalog().Resolve(cell.dataset, only_here).front();
+    const datasets::Member data =
+        datasets::Catalog().Resolve(cell.dataset, datasets::FetchPolicy::kNone).front();
     const std::size_t rows = TrainRows(data.name, static_cast<std::size_t>(data.rows));
     const auto bytes = extratrees::published::CountMemory(
         rows, static_cast<std::uint64_t>(data.columns),

@@ -37,6 +37,9 @@ class FitProtocol final : public harness::Protocol {
   std::string name() const override { return "extratrees/fit"; }
   std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "time and accuracy of training a forest"; }
+  std::vector<std::string> metrics() const override {
+    return {"accuracy", "nodes", "depth", "time"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<ForestTrainer>();
   }

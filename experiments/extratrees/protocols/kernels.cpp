@@ -30,6 +30,7 @@ class KernelsProtocol final : public harness::Protocol {
   std::string name() const override { return "extratrees/kernels"; }
   std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "time of each kernel of a fit"; }
+  std::vector<std::string> metrics() const override { return {"share", "time", "calls"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<ForestTrainer>();
   }

@@ -48,6 +48,7 @@ class BandwidthProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "sums on the GPU against a plain read of the same memory";
   }
+  std::vector<std::string> metrics() const override { return {"time", "read", "share", "rate"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     harness::AlgorithmInfo info;
     info.name = "Retable";

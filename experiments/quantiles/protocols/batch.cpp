@@ -87,6 +87,9 @@ class BatchProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "time to sketch and to solve many columns at once";
   }
+  std::vector<std::string> metrics() const override {
+    return {"time", "sums", "duals", "columns_per_second"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     harness::AlgorithmInfo info;
     info.name = "Retable";

@@ -105,6 +105,7 @@ class NiaeProtocol : public harness::Protocol {
   std::string summary() const override {
     return "accuracy of quantile sketches on the columns of data sets (NIAE, rank error)";
   }
+  std::vector<std::string> metrics() const override { return {"niae", "rank_error", "niae_cdf"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<QuantileSketch>();
   }
@@ -198,6 +199,9 @@ class BytesProtocol final : public NiaeProtocol {
   std::string summary() const override {
     return "accuracy of quantile sketches for the bytes of their serialised form";
   }
+  std::vector<std::string> metrics() const override {
+    return {"niae", "rank_error", "niae_cdf", "bytes", "relative_error", "rank_error_by_length"};
+  }
 
  private:
   std::vector<harness::Metric> More() const override {
@@ -228,6 +232,7 @@ class StreamProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "accuracy of quantile sketches on one long generated stream, in double precision";
   }
+  std::vector<std::string> metrics() const override { return {"niae", "niae_cdf"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<QuantileSketch>();
   }

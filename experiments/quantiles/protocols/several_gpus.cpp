@@ -97,6 +97,7 @@ class SumsOverGpus final : public harness::Protocol {
   std::string name() const override { return "quantiles/several_gpus"; }
   std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "sums of one stream on several GPUs"; }
+  std::vector<std::string> metrics() const override { return {"time", "rate"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     harness::AlgorithmInfo info;
     info.name = "Retable";

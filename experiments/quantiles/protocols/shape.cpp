@@ -22,6 +22,7 @@ class ColumnsProtocol final : public harness::Protocol {
   std::string name() const override { return "quantiles/columns"; }
   std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "size and repetition of the sketch inputs"; }
+  std::vector<std::string> metrics() const override { return {"size", "unique_ratio"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return {{"columns", {"cpu"}, {}, "describes the inputs; measures no algorithm", ""}};
   }
@@ -57,6 +58,7 @@ class DensityProtocol final : public harness::Protocol {
   std::string name() const override { return "quantiles/density"; }
   std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "fitted densities, for drawing"; }
+  std::vector<std::string> metrics() const override { return {"negative_mass"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<quantiles::QuantileSketch>();
   }

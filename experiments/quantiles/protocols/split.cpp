@@ -70,6 +70,7 @@ class SplitProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "splits under mean absolute error, by sketches and by exact medians";
   }
+  std::vector<std::string> metrics() const override { return {"loss", "impurity_error", "time"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     const harness::ParameterSpec order{"l", std::int64_t{15}, "highest order, 1 to 15"};
     return {{"exact", {"cpu"}, {}, "exact medians of both sides, by selection", "definition"},

@@ -34,6 +34,7 @@ class ThroughputProtocol final : public harness::Protocol {
   std::string name() const override { return "quantiles/throughput"; }
   std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "time to take a stream into a sketch"; }
+  std::vector<std::string> metrics() const override { return {"time", "rate"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<QuantileSketch>();
   }
@@ -91,13 +92,10 @@ class ThroughputProtocol final : public harness::Protocol {
       feed(*sketch);
       harness::KeepAlive(sketch.get());
     };
-    const double bytes = static_cast<double>(n * sizeof(float));
     if (cell.device == "cuda") {
       harness::RepeatOptions options;
       options.budget =
           10 * std::get<double>(cell.settings.at("min_time")) * static_cast<double>(cell.repeats);
-      options.items_per_iteration = static_cast<double>(n);
-      options.bytes_per_iteration = bytes;
       options.gpu_clock = true;
       auto timing = harness::TimeRepeated(body, options);
       timing.included = "from the call until the sums are back on the host; values on the device";
@@ -108,7 +106,7 @@ class ThroughputProtocol final : public harness::Protocol {
     options.warmup = options.min_time;
     options.repetitions = static_cast<int>(cell.repeats);
     options.items_per_iteration = static_cast<double>(n);
-    options.bytes_per_iteration = bytes;
+    options.bytes_per_iteration = static_cast<double>(n * sizeof(float));
     options.pin = true;
     return harness::TimeWithGoogleBenchmark(cell.label + "/" + std::to_string(n), body, options);
   }

@@ -17,6 +17,7 @@ class DataProtocol final : public harness::Protocol {
   std::string name() const override { return "shapley/data"; }
   std::string family() const override { return "shapley"; }
   std::string summary() const override { return "shape and task of the tables"; }
+  std::vector<std::string> metrics() const override { return {"rows", "columns"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return {{"data", {"cpu"}, {}, "the data set as the games use it", "Mitchell et al. 2022"}};
   }
@@ -43,6 +44,7 @@ class NetworksProtocol final : public harness::Protocol {
   std::string name() const override { return "shapley/networks"; }
   std::string family() const override { return "shapley"; }
   std::string summary() const override { return "accuracy of the image networks"; }
+  std::vector<std::string> metrics() const override { return {"accuracy", "bytes", "test_images"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return {{"network", {"cpu"}, {}, "the small residual network of the data", "He et al. 2016"}};
   }

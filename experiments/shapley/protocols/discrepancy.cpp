@@ -48,6 +48,7 @@ class DiscrepancyProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "discrepancy of sampled permutations, and the time to draw them";
   }
+  std::vector<std::string> metrics() const override { return {"discrepancy", "time"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<PermutationSampler>();
   }

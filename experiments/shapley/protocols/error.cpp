@@ -172,6 +172,7 @@ class ErrorProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "squared error of Shapley value estimates on tables, by marginal evaluations";
   }
+  std::vector<std::string> metrics() const override { return {"mse", "evaluations", "unique"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return OnBothDevices(ListMethods<ShapleyEstimator>());
   }
@@ -208,6 +209,7 @@ class ImageErrorProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "squared error of Shapley value estimates of image tiles, by permutations";
   }
+  std::vector<std::string> metrics() const override { return {"mse", "evaluations", "unique"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return OnBothDevices(ListMethods<ShapleyEstimator>());
   }

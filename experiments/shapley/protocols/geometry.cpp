@@ -254,6 +254,10 @@ class GeometryProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "permutations as points on the sphere: cells, pairs, bounds, caps";
   }
+  std::vector<std::string> metrics() const override {
+    return {"share",          "chi2",   "tau_spread",     "tau_largest", "tau_spread_apart",
+            "opposite_pairs", "excess", "cap_discrepancy"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     auto all = ListMethods<shapley::PermutationSampler>();
     for (auto& info : all) info.parameters.clear();

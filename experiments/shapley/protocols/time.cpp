@@ -27,6 +27,9 @@ class ImageTimeProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "time to draw permutations for one image, and to evaluate them";
   }
+  std::vector<std::string> metrics() const override {
+    return {"permutation_time", "other_time", "time"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return OnBothDevices(ListMethods<PermutationSampler>());
   }

@@ -37,6 +37,9 @@ class UniqueProtocol final : public harness::Protocol {
   std::string summary() const override {
     return "squared error of Shapley value estimates on tables, by different coalitions";
   }
+  std::vector<std::string> metrics() const override {
+    return {"mse", "unique", "evaluations", "time"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<ShapleyEstimator>();
   }

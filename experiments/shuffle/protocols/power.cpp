@@ -24,6 +24,11 @@ class ShufflePower final : public harness::Protocol {
   std::string name() const override { return "shuffle/power"; }
   std::string family() const override { return "shuffle"; }
   std::string summary() const override { return "orders each test needs to reject each shuffler"; }
+  std::vector<std::string> metrics() const override {
+    return {"any",         "orders",       "pairs",   "parity",       "lehmer",
+            "ascents",     "inversions",   "cycles",  "fixed points", "mmd mallows",
+            "mmd hamming", "mmd spearman", "mmd sign"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     std::vector<harness::AlgorithmInfo> all;
     for (const auto& source : shuffle::OrderSources()) {

@@ -98,6 +98,7 @@ class ShuffleOverGpus final : public harness::Protocol {
   std::string summary() const override {
     return "items a second of one shuffle over the memory of several GPUs";
   }
+  std::vector<std::string> metrics() const override { return {"time", "rate"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     harness::AlgorithmInfo info;
     info.name = "Partition";

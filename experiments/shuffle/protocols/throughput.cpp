@@ -74,16 +74,14 @@ harness::TimingResult TimeOnDevice([[maybe_unused]] Shuffler& shuffler,
   const std::uint64_t n = in.size() / item_bytes;
   cuda.prepare(n, item_bytes);
   harness::CudaTimingOptions options;
-  options.mode = harness::CudaMode::kWarm;  // as the published loop does
   options.min_samples = static_cast<int>(cell.repeats);
   options.budget = std::get<double>(cell.settings.at("budget"));
   return harness::TimeOnGpu(
-             [&](CUstream_st* stream) {
-               cuda.enqueue(source.data(), target.data(), n, item_bytes,
-                            static_cast<std::uint64_t>(cell.seed), stream);
-             },
-             options)
-      .timing;
+      [&](CUstream_st* stream) {
+        cuda.enqueue(source.data(), target.data(), n, item_bytes,
+                     static_cast<std::uint64_t>(cell.seed), stream);
+      },
+      options);
 #else
   throw std::runtime_error("compiled without CUDA");
 #endif
@@ -94,6 +92,7 @@ class ShuffleThroughput final : public harness::Protocol {
   std::string name() const override { return "shuffle/throughput"; }
   std::string family() const override { return "shuffle"; }
   std::string summary() const override { return "items a second of a shuffle by n"; }
+  std::vector<std::string> metrics() const override { return {"time", "rate", "fairness"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<Shuffler>();
   }

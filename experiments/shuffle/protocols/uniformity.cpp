@@ -27,6 +27,10 @@ class ShuffleUniformity final : public harness::Protocol {
   std::string name() const override { return "shuffle/uniformity"; }
   std::string family() const override { return "shuffle"; }
   std::string summary() const override { return "chi-squared and MMD of a shuffle by rounds"; }
+  std::vector<std::string> metrics() const override {
+    return {"mmd",  "mmd_hoeffding",  "mmd_normal",         "mmd_over_threshold",
+            "chi2", "chi2_threshold", "chi2_over_threshold"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<Shuffler>();
   }

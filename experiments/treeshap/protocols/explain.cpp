@@ -43,6 +43,9 @@ class ExplainProtocol final : public harness::Protocol {
   std::string name() const override { return "treeshap/explain"; }
   std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "time to explain rows of data"; }
+  std::vector<std::string> metrics() const override {
+    return {"time", "throughput", "prepare", "kernel"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<TreeExplainer>();
   }

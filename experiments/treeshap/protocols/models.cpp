@@ -15,6 +15,9 @@ class ModelsProtocol final : public harness::Protocol {
   std::string name() const override { return "treeshap/models"; }
   std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "shape of the models and of their data"; }
+  std::vector<std::string> metrics() const override {
+    return {"rows", "training_rows", "columns", "classes", "trees", "leaves", "depth"};
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return {{"model", {"cpu"}, {}, "the model itself", "Mitchell et al. 2022, tables 2 and 3"}};
   }

@@ -38,6 +38,7 @@ class PackingProtocol final : public harness::Protocol {
   std::string name() const override { return "treeshap/packing"; }
   std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "bin packing of tree paths into warps"; }
+  std::vector<std::string> metrics() const override { return {"time", "utilisation", "bins"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     std::vector<harness::AlgorithmInfo> all;
     for (const char* packing : {"None", "NF", "FFD", "BFD"}) {

@@ -62,6 +62,7 @@ class TopKProtocol final : public harness::Protocol {
   std::string name() const override { return "treeshap/topk"; }
   std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "the strongest interactions of each row"; }
+  std::vector<std::string> metrics() const override { return {"time", "pairs", "all_pairs"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return {{kSearch,
              {"cpu"},

@@ -1,8 +1,8 @@
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 
 #include <algorithm>
 
-namespace retable::harness {
+namespace retable {
 namespace {
 
 constexpr std::size_t kListed = 8;
@@ -85,4 +85,4 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string>& ca
   return text + ")";
 }
 
-}  // namespace retable::harness
+}  // namespace retable

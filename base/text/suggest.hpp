@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace retable::harness {
+namespace retable {
 
 //! Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`; bytes, case matters.
 std::size_t EditDistance(std::string_view a, std::string_view b);
@@ -35,4 +35,4 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& c
 //! are listed, then how many more there are. Empty when there are no candidates.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);
 
-}  // namespace retable::harness
+}  // namespace retable

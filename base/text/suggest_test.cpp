@@ -1,8 +1,8 @@
-#include "harness/config/suggest.hpp"
+#include "base/text/suggest.hpp"
 
 #include <gtest/gtest.h>
 
-namespace retable::harness {
+namespace retable {
 namespace {
 
 TEST(EditDistance, CountsEachKindOfEdit) {
@@ -56,4 +56,4 @@ TEST(DidYouMean, CapsTheList) {
 }
 
 }  // namespace
-}  // namespace retable::harness
+}  // namespace retable
