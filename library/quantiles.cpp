@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+#include "base/csv/number.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
@@ -165,25 +165,26 @@ std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
   std::vector<double> fractions(xs.size(), 0.0);
   if (finite > 0) {
     const quantiles::ChebyshevSums& sums = state_->sketch->sums();
-    std::vector<double> inner;
+    std::vector<double> ends, inner, asked;
     for (const double x : xs) {
-      if (x >= sums.min && x < sums.max) inner.push_back(x);
+      ends.push_back(state_->sketch->UpTo(x));
+      if (!(ends.back() >= sums.min && ends.back() < sums.max)) continue;
+      inner.push_back(ends.back());
+      asked.push_back(x);
     }
     std::vector<double> found;
     if (!inner.empty()) {
       const quantiles::ChebyshevFit fit(state_->sketch->Input());
       found = Invert(fit, inner);
       state_->sketch->CheckRanks(fit, inner, found, [&](std::size_t i) {
-        std::ostringstream text;
-        text << "the fraction of values up to " << inner[i];
-        return text.str();
+        return "the fraction of values up to " + FormatNumber(asked[i]);
       });
     }
     std::size_t next = 0;
     for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (xs[i] >= sums.max)
+      if (ends[i] >= sums.max)
         fractions[i] = 1;
-      else if (xs[i] >= sums.min)
+      else if (ends[i] >= sums.min)
         fractions[i] = found[next++];
     }
   }

@@ -128,8 +128,9 @@ class QuantileSketch:
         return self._answer(self._sketch.rank_bounds, q)
 
     def cdf(self, x):
-        """The fraction of values that are at most x: of x's shape. Raises as `quantile` does."""
-        return self._answer(self._sketch.cdf, x)
+        """The fraction of values that are at most x, as datasketches' get_rank with inclusive=True: of x's shape.
+        Decimals count as equal where they are but for the rounding of the values' type. Raises as `quantile` does."""
+        return self._answer("cdf", x)
 
     # datasketches' names for the same.
     get_quantile = get_quantiles = quantile

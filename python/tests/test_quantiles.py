@@ -50,6 +50,15 @@ def test_cdf_is_the_inverse_of_the_quantiles(name):
 
 
 def test_merges_in_any_split_and_by_bytes():
+def test_cdf_of_a_decimal_is_that_of_the_type_of_the_data_too():
+    data = (numpy.random.default_rng(6).integers(1, 10, 10000) / 10).astype(numpy.float32)
+    sketch = retable.QuantileSketch().update(data)
+    for x in numpy.unique(data):  # 0.7 of 32 bits is less than 0.7, 0.3 is more; so are the ends
+        assert sketch.cdf([x, round(float(x), 1)]) == pytest.approx((data <= x).mean(), abs=1e-6)
+    between = sketch.cdf([0.75, 0.05, 0.95])
+    assert between == pytest.approx([(data < 0.75).mean(), 0, 1], abs=1e-6)
+
+
     data = numpy.random.default_rng(2).lognormal(size=30000)
     whole = retable.QuantileSketch().update(data)
     merged = retable.QuantileSketch()

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "base/csv/number.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -189,6 +189,17 @@ FitInput ChebyshevSketch::Input() const {
   if (HasLogs()) input.log_sums = log_sums_.sums();
   return input;
 }
+double ChebyshevSketch::UpTo(double x) const {
+  const int digits = sums_.digits();
+  const double rounding = sums_.precision().rounding;
+  if (digits > kMaxDigits || !LatticeIsFiner(std::abs(x), digits, rounding) ||
+      !IsOnLattice(x, digits, rounding)) {
+    return x;
+  }
+  const double decimal = std::round(x * PowerOfTen(digits)) / PowerOfTen(digits);
+  return decimal + std::abs(decimal) * rounding;
+}
+
 
 std::vector<double> ChebyshevSketch::finite_quantiles(std::span<const double> phis) const {
   const ChebyshevFit fit(Input());

@@ -42,6 +42,7 @@
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 namespace retable::quantiles {
 
 //! quantiles() fails where the rank of an answer may be off by more. Any value at all is within 1/2
@@ -102,6 +103,10 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   //! phis[i] by more than kUselessRankBound. Both ascend.
   void CheckRanks(const ChebyshevFit& fit, std::span<const double> values,
                   std::span<const double> phis,
+  //! The largest number that counts as x: where the values are decimals and x is one but for the
+  //! rounding of their type, the values that are this decimal may lie on either side of x.
+  double UpTo(double x) const;
+
                   const std::function<std::string(std::size_t)>& what) const;
 
   //! Adds sums whose moments have this noise, of values of this rounding.
