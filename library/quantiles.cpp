@@ -41,9 +41,9 @@ std::unique_ptr<ChebyshevSketch> MakeSketch(const QuantileSketchOptions& options
 void CheckAscending(std::span<const double> values, const char* what, double least, double most) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!(values[i] >= least && values[i] <= most)) {
-      throw std::invalid_argument(std::string(what) + " " + std::to_string(values[i]) +
-                                  " is not in [" + std::to_string(least) + ", " +
-                                  std::to_string(most) + "]");
+      throw std::invalid_argument(
+          std::string(what) + " " + (std::isnan(values[i]) ? "nan" : FormatNumber(values[i])) +
+          " is not in [" + FormatNumber(least) + ", " + FormatNumber(most) + "]");
     }
     if (i > 0 && values[i] < values[i - 1]) {
       throw std::invalid_argument(std::string(what) + " values are not ascending");

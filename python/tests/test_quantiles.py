@@ -172,4 +172,10 @@ def test_wrong_arguments():
             retable.QuantileSketch.from_bytes(wrong)
     with pytest.raises(TypeError):
         sketch.merge(3)
+    with pytest.raises(ValueError, match=r"phi 1.0000000000000002 is not in \[0, 1\]"):
+        sketch.quantile(1.0000000000000002)
+    with pytest.raises(ValueError, match="phi nan"):
+        sketch.quantile(numpy.nan)
+    with pytest.raises(ValueError, match="order"):
+        retable.QuantileSketch(16)
     assert sketch.n == 2

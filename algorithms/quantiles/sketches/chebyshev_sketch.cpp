@@ -205,7 +205,7 @@ std::vector<double> ChebyshevSketch::finite_quantiles(std::span<const double> ph
   const ChebyshevFit fit(Input());
   std::vector<double> values = fit.Quantiles(phis);
   CheckRanks(fit, values, phis,
-             [&](std::size_t i) { return "the " + std::to_string(phis[i]) + "-quantile"; });
+             [&](std::size_t i) { return "the " + FormatNumber(phis[i]) + "-quantile"; });
   return values;
 }
 
