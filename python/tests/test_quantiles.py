@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 
 import numpy
 import pytest
@@ -49,7 +50,6 @@ def test_cdf_is_the_inverse_of_the_quantiles(name):
     assert isinstance(sketch.cdf(0.0), float)
 
 
-def test_merges_in_any_split_and_by_bytes():
 def test_cdf_of_a_decimal_is_that_of_the_type_of_the_data_too():
     data = (numpy.random.default_rng(6).integers(1, 10, 10000) / 10).astype(numpy.float32)
     sketch = retable.QuantileSketch().update(data)
@@ -59,6 +59,7 @@ def test_cdf_of_a_decimal_is_that_of_the_type_of_the_data_too():
     assert between == pytest.approx([(data < 0.75).mean(), 0, 1], abs=1e-6)
 
 
+def test_merges_in_any_split_and_by_bytes():
     data = numpy.random.default_rng(2).lognormal(size=30000)
     whole = retable.QuantileSketch().update(data)
     merged = retable.QuantileSketch()
@@ -71,6 +72,22 @@ def test_cdf_of_a_decimal_is_that_of_the_type_of_the_data_too():
     assert (whole + whole).n == 2 * whole.n and whole.n == 30000
     whole.merge(whole)
     assert whole.n == 60000
+
+
+def test_threads_take_turns():
+    data = numpy.random.default_rng(5).normal(size=1000000)
+    for _ in range(10):
+        sketch, other = retable.QuantileSketch(), retable.QuantileSketch()
+        calls = [lambda s=s: s.update(data) for s in (sketch, other) for _ in range(3)]
+        calls += [lambda: other.merge(sketch), lambda: sketch.merge(other)]
+        threads = [threading.Thread(target=call) for call in calls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for one in (sketch, other):
+            assert one.n % len(data) == 0 and one.n >= 3 * len(data)
+            assert one.quantile([0.1, 0.9]) == pytest.approx(numpy.quantile(data, [0.1, 0.9]), abs=0.005)
 
 
 def test_copies_and_pickles():
@@ -155,6 +172,12 @@ def test_wrong_arguments():
     for wrong in (-0.1, 1.1, numpy.nan, [0.5, 2]):
         with pytest.raises(ValueError):
             sketch.quantile(wrong)
+    with pytest.raises(ValueError, match=r"phi 1.0000000000000002 is not in \[0, 1\]"):
+        sketch.quantile(1.0000000000000002)
+    with pytest.raises(ValueError, match="phi nan"):
+        sketch.quantile(numpy.nan)
+    with pytest.raises(ValueError, match="order"):
+        retable.QuantileSketch(16)
     for make in (lambda: retable.QuantileSketch(order=0), lambda: retable.QuantileSketch(order=16),
                  lambda: retable.QuantileSketch(device="tpu"),
                  lambda: retable.QuantileSketch.from_bytes(b""),
@@ -172,10 +195,4 @@ def test_wrong_arguments():
             retable.QuantileSketch.from_bytes(wrong)
     with pytest.raises(TypeError):
         sketch.merge(3)
-    with pytest.raises(ValueError, match=r"phi 1.0000000000000002 is not in \[0, 1\]"):
-        sketch.quantile(1.0000000000000002)
-    with pytest.raises(ValueError, match="phi nan"):
-        sketch.quantile(numpy.nan)
-    with pytest.raises(ValueError, match="order"):
-        retable.QuantileSketch(16)
     assert sketch.n == 2
