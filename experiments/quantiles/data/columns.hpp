@@ -23,10 +23,8 @@ struct SketchInput {
 //! The settings that choose inputs; every quantile protocol that reads data sets has them.
 std::vector<harness::ParameterSpec> InputSettings();
 
-//! The one data set that a protocol makes itself. @throws harness::UnknownName for a name that is
-//! not among those of `known`
-std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
-                                              const std::vector<std::string>& known);
+//! The generators of a name. @throws harness::UnknownName for data that nobody generates
+std::vector<harness::DatasetInfo> ResolveGenerated(const std::string& name);
 
 //! Takes the values into the sketch, as often as it needs.
 void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values);

@@ -9,15 +9,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <stdexcept>
 #include <vector>
 
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/sums/moment_difference.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/common/only_dataset.hpp"
 #include "experiments/quantiles/data/columns.hpp"
 #include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
 #include "harness/protocol.hpp"
@@ -49,14 +50,12 @@ class BandwidthProtocol final : public harness::Protocol {
     return "sums on the GPU against a plain read of the same memory";
   }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    harness::AlgorithmInfo info;
-    info.name = "Retable";
-    info.devices = {"cuda"};
-    info.parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
-                       {"type", std::string("float32"), "float32 or float64"}};
-    info.summary = "Chebyshev sums in one pass, bounds unknown";
-    info.citation = "this project";
-    return {info};
+    return {{"Retable",
+             {"cuda"},
+             {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
+              {"type", std::string("float32"), "float32 or float64"}},
+             "Chebyshev sums in one pass, bounds unknown",
+             "this project"}};
   }
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"size", std::int64_t{1000}, "values in device memory"}};
@@ -64,7 +63,8 @@ class BandwidthProtocol final : public harness::Protocol {
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     std::vector<std::string> known;
     for (const auto& [name, shape] : Shapes()) known.push_back(name);
-    return ResolveMade(dataset, known);
+    if (!Shapes().contains(dataset)) throw harness::UnknownName("no such data", dataset, known);
+    return ResolveOnly(dataset, "generator", dataset);
   }
 
   harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
@@ -83,7 +83,7 @@ class BandwidthProtocol final : public harness::Protocol {
   template <class Real>
   static harness::Outcome Measure(const harness::CellConfig& cell) {
     const auto n = SizeOf(cell);
-    const int order = static_cast<int>(IntegerOr(cell.parameters, "l", 15));
+    const int order = quantiles::CheckOrder(IntegerOr(cell.parameters, "l", 15));
     const DeviceArray<Real> values(n);
     const DeviceArray<double> scratch(4096);
     quantiles::FillDevice(values.data(), n, Shapes().at(cell.dataset),

@@ -6,13 +6,13 @@
 //! "device" the sums alone, with "host" also the way of the slices from page-locked host memory.
 //! The sums of a prefix of each slice are checked against the CPU's before anything is timed.
 
-#include <cmath>
 #include <stdexcept>
 
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/sums/moment_difference.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/common/only_dataset.hpp"
 #include "experiments/quantiles/data/columns.hpp"
 #include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
 #include "harness/protocol.hpp"
@@ -98,13 +98,11 @@ class SumsOverGpus final : public harness::Protocol {
   std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "sums of one stream on several GPUs"; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    harness::AlgorithmInfo info;
-    info.name = "Retable";
-    info.devices = {"cuda"};
-    info.parameters = {{"memory", std::string("device"), "where values lie: device or host"}};
-    info.summary = "Chebyshev sums of order 15 of each slice, merged";
-    info.citation = "this project";
-    return {info};
+    return {{"Retable",
+             {"cuda"},
+             {{"memory", std::string("device"), "where values lie: device or host"}},
+             "Chebyshev sums of order 15 of each slice, merged",
+             "this project"}};
   }
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"gpus", std::int64_t{1}, "GPUs that share the values"},
@@ -114,7 +112,7 @@ class SumsOverGpus final : public harness::Protocol {
     return {{"budget", 2.0, "seconds for warm-up and samples of a cell"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveMade(dataset, {kNormal});
+    return ResolveOnly(kNormal, "generator", dataset);
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
     return WhyNotSoManyGpus(cell);
