@@ -368,16 +368,9 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
 namespace {
 
 RETABLE_REGISTER(QuantileSketch, retable,
-                 {.name = "Retable",
-                  .device = Device::kCpu,
-                  .summary = "Chebyshev sums on growing intervals, counts at the ends, atoms",
-                  .citation = "this project",
-                  .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
-                                 {"log", false, "keep moments of log x too"}},
-                  .make = [](const Parameters& p) {
-                    return std::make_unique<ChebyshevSketch>(
-                        CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
-                  }});
+                 (ChebyshevMethod<ChebyshevSketch>(
+                     Device::kCpu,
+                     "Chebyshev sums on growing intervals, counts at the ends, atoms")));
 
 }  // namespace
 

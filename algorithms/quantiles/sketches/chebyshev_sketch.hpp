@@ -132,3 +132,18 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
 };
 
 }  // namespace retable::quantiles
+//! How it registers, on the CPU and with CUDA.
+template <class Sketch>
+Method<QuantileSketch> ChebyshevMethod(Device device, const char* summary) {
+  return {.name = "Retable",
+          .device = device,
+          .summary = summary,
+          .citation = "this project",
+          .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
+                         {"log", false, "keep moments of log x too"}},
+          .make = [](const Parameters& p) {
+            return std::make_unique<Sketch>(CheckOrder(IntegerParameter(p, "l", 15)),
+                                            SwitchParameter(p, "log", false));
+          }};
+}
+
