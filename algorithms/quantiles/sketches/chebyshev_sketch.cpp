@@ -75,16 +75,6 @@ class BitReader {
   std::size_t used_ = 0;
 };
 
-//! CRC-16/CCITT-FALSE.
-std::uint16_t Checksum(std::span<const std::byte> bytes) {
-  unsigned crc = 0xffff;
-  for (const std::byte b : bytes) {
-    crc ^= std::to_integer<unsigned>(b) << 8;
-    for (int i = 0; i < 8; ++i) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
-  }
-  return static_cast<std::uint16_t>(crc & 0xffff);
-}
-
 //! Moments, and two bits that say more. @return the largest error of rounding
 double PutMoments(BitWriter& out, ChebyshevSums sums, int order) {
   if (sums.sum[0] > 0) sums.MoveTo(ChebyshevMap::Of(sums.min, sums.max), order);
@@ -118,6 +108,15 @@ void Require(bool condition, const std::string& what) {
 }
 
 }  // namespace
+
+std::uint16_t SketchChecksum(std::span<const std::byte> bytes) {
+  unsigned crc = 0xffff;
+  for (const std::byte b : bytes) {
+    crc ^= std::to_integer<unsigned>(b) << 8;
+    for (int i = 0; i < 8; ++i) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
+  }
+  return static_cast<std::uint16_t>(crc & 0xffff);
+}
 
 ChebyshevSketch::ChebyshevSketch(int order, bool log)
     : sums_(order), log_(log), log_sums_(order, false) {}
@@ -189,6 +188,7 @@ FitInput ChebyshevSketch::Input() const {
   if (HasLogs()) input.log_sums = log_sums_.sums();
   return input;
 }
+
 double ChebyshevSketch::UpTo(double x) const {
   const int digits = sums_.digits();
   const double rounding = sums_.precision().rounding;
@@ -199,7 +199,6 @@ double ChebyshevSketch::UpTo(double x) const {
   const double decimal = std::round(x * PowerOfTen(digits)) / PowerOfTen(digits);
   return decimal + std::abs(decimal) * rounding;
 }
-
 
 std::vector<double> ChebyshevSketch::finite_quantiles(std::span<const double> phis) const {
   const ChebyshevFit fit(Input());
@@ -287,7 +286,7 @@ std::vector<std::byte> ChebyshevSketch::Serialize() const {
     out.Put(infinite.high, 40);
     out.Put(std::bit_cast<std::uint32_t>(RoundedUp(error)), 32);
   }
-  out.Put(Checksum(out.bytes()), 16);
+  out.Put(SketchChecksum(out.bytes()), 16);
   return std::move(out.bytes());
 }
 
@@ -358,7 +357,7 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
     precision.error = static_cast<double>(error);
     sketch->sums_.Count(infinite);
   }
-  Require(in.Take(16) == Checksum(bytes.first(bytes.size() - 2)), "checksum differs");
+  Require(in.Take(16) == SketchChecksum(bytes.first(bytes.size() - 2)), "checksum differs");
   sketch->sums_.Merge(sums, digits, precision);
   if (log && sums.min > 0) sketch->log_sums_.Merge(logs, kNoLattice, precision);
   sketch->noise_ = std::max(kQuantisedNoise, extra ? precision.error : 0);

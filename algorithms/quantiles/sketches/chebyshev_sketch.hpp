@@ -32,6 +32,7 @@
 //! float32 values with an error of 1e-6.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -41,8 +42,8 @@
 #include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
-
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
+
 namespace retable::quantiles {
 
 //! quantiles() fails where the rank of an answer may be off by more. Any value at all is within 1/2
@@ -59,6 +60,9 @@ struct SketchAnswer {
   std::vector<double> rank_bound;
   FitStatus status;
 };
+
+//! CRC-16/CCITT-FALSE, which ends a serialised sketch.
+std::uint16_t SketchChecksum(std::span<const std::byte> bytes);
 
 class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
  public:
@@ -99,14 +103,14 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   //! std::logic_error when no value is finite, SketchFailure when the range is below 2e-305.
   FitInput Input() const;
 
-  //! @throws SketchFailure, which names `what(i)`, where the rank of values[i] may be off from
-  //! phis[i] by more than kUselessRankBound. Both ascend.
-  void CheckRanks(const ChebyshevFit& fit, std::span<const double> values,
-                  std::span<const double> phis,
   //! The largest number that counts as x: where the values are decimals and x is one but for the
   //! rounding of their type, the values that are this decimal may lie on either side of x.
   double UpTo(double x) const;
 
+  //! @throws SketchFailure, which names `what(i)`, where the rank of values[i] may be off from
+  //! phis[i] by more than kUselessRankBound. Both ascend.
+  void CheckRanks(const ChebyshevFit& fit, std::span<const double> values,
+                  std::span<const double> phis,
                   const std::function<std::string(std::size_t)>& what) const;
 
   //! Adds sums whose moments have this noise, of values of this rounding.
@@ -131,7 +135,6 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   ChebyshevAccumulator log_sums_;
 };
 
-}  // namespace retable::quantiles
 //! How it registers, on the CPU and with CUDA.
 template <class Sketch>
 Method<QuantileSketch> ChebyshevMethod(Device device, const char* summary) {
@@ -147,3 +150,4 @@ Method<QuantileSketch> ChebyshevMethod(Device device, const char* summary) {
           }};
 }
 
+}  // namespace retable::quantiles
