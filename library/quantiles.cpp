@@ -64,7 +64,11 @@ void UpdateOnDevice(ChebyshevSketch& sketch, const Real* values, std::size_t n, 
 }
 
 // For ascending xs within the bounds the largest phi, to 2^-40, whose quantile is at most x.
-std::vector<double> Invert(const quantiles::ChebyshevFit& fit, std::span<const double> xs) {
+std::vector<double> Invert(const quantiles::ChebyshevFit& fit, const quantiles::FitInput& input,
+                           std::span<const double> xs) {
+  // Moments tell where an atom is to the square root of their precision, and x may be its value.
+  const bool atoms = fit.status().basis == "atoms";
+  const double near = atoms ? std::sqrt(input.noise) * input.sums.map.half : 0;
   std::vector<double> low(xs.size(), 0.0), phis(xs.size());
   double step = 0.5;
   for (int bit = 0; bit < 40; ++bit, step /= 2) {
@@ -73,7 +77,7 @@ std::vector<double> Invert(const quantiles::ChebyshevFit& fit, std::span<const d
     for (std::size_t i = 0; i < xs.size(); ++i) phis[i] = low[i] + step;
     const std::vector<double> values = fit.Quantiles(phis);
     for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (values[i] <= xs[i]) low[i] = phis[i];
+      if (values[i] <= xs[i] + near) low[i] = phis[i];
     }
   }
   return low;
@@ -174,8 +178,9 @@ std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
     }
     std::vector<double> found;
     if (!inner.empty()) {
-      const quantiles::ChebyshevFit fit(state_->sketch->Input());
-      found = Invert(fit, inner);
+      const quantiles::FitInput input = state_->sketch->Input();
+      const quantiles::ChebyshevFit fit(input);
+      found = Invert(fit, input, inner);
       state_->sketch->CheckRanks(fit, inner, found, [&](std::size_t i) {
         return "the fraction of values up to " + FormatNumber(asked[i]);
       });

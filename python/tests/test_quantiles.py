@@ -59,6 +59,16 @@ def test_cdf_of_a_decimal_is_that_of_the_type_of_the_data_too():
     assert between == pytest.approx([(data < 0.75).mean(), 0, 1], abs=1e-6)
 
 
+def test_cdf_of_a_few_values_that_are_no_decimals():
+    random = numpy.random.default_rng(7)
+    wrong = []
+    for _ in range(50):
+        data = random.choice(numpy.append(random.normal(size=5), [-4, 4]), 1000)
+        values, counts = numpy.unique(data, return_counts=True)
+        wrong.append(numpy.abs(retable.QuantileSketch().update(data).cdf(values) - counts.cumsum() / 1000).max())
+    assert numpy.mean(numpy.array(wrong) > 1e-3) < 0.1  # two values may lie too close for the moments
+
+
 def test_merges_in_any_split_and_by_bytes():
     data = numpy.random.default_rng(2).lognormal(size=30000)
     whole = retable.QuantileSketch().update(data)
