@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+#include "base/csv/number.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
@@ -41,9 +41,9 @@ std::unique_ptr<ChebyshevSketch> MakeSketch(const QuantileSketchOptions& options
 void CheckAscending(std::span<const double> values, const char* what, double least, double most) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!(values[i] >= least && values[i] <= most)) {
-      throw std::invalid_argument(std::string(what) + " " + std::to_string(values[i]) +
-                                  " is not in [" + std::to_string(least) + ", " +
-                                  std::to_string(most) + "]");
+      throw std::invalid_argument(
+          std::string(what) + " " + (std::isnan(values[i]) ? "nan" : FormatNumber(values[i])) +
+          " is not in [" + FormatNumber(least) + ", " + FormatNumber(most) + "]");
     }
     if (i > 0 && values[i] < values[i - 1]) {
       throw std::invalid_argument(std::string(what) + " values are not ascending");
@@ -64,7 +64,11 @@ void UpdateOnDevice(ChebyshevSketch& sketch, const Real* values, std::size_t n, 
 }
 
 // For ascending xs within the bounds the largest phi, to 2^-40, whose quantile is at most x.
-std::vector<double> Invert(const quantiles::ChebyshevFit& fit, std::span<const double> xs) {
+std::vector<double> Invert(const quantiles::ChebyshevFit& fit, const quantiles::FitInput& input,
+                           std::span<const double> xs) {
+  // Moments tell where an atom is to the square root of their precision, and x may be its value.
+  const bool atoms = fit.status().basis == "atoms";
+  const double near = atoms ? std::sqrt(input.noise) * input.sums.map.half : 0;
   std::vector<double> low(xs.size(), 0.0), phis(xs.size());
   double step = 0.5;
   for (int bit = 0; bit < 40; ++bit, step /= 2) {
@@ -73,7 +77,7 @@ std::vector<double> Invert(const quantiles::ChebyshevFit& fit, std::span<const d
     for (std::size_t i = 0; i < xs.size(); ++i) phis[i] = low[i] + step;
     const std::vector<double> values = fit.Quantiles(phis);
     for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (values[i] <= xs[i]) low[i] = phis[i];
+      if (values[i] <= xs[i] + near) low[i] = phis[i];
     }
   }
   return low;
@@ -165,25 +169,27 @@ std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
   std::vector<double> fractions(xs.size(), 0.0);
   if (finite > 0) {
     const quantiles::ChebyshevSums& sums = state_->sketch->sums();
-    std::vector<double> inner;
+    std::vector<double> ends, inner, asked;
     for (const double x : xs) {
-      if (x >= sums.min && x < sums.max) inner.push_back(x);
+      ends.push_back(state_->sketch->UpTo(x));
+      if (!(ends.back() >= sums.min && ends.back() < sums.max)) continue;
+      inner.push_back(ends.back());
+      asked.push_back(x);
     }
     std::vector<double> found;
     if (!inner.empty()) {
-      const quantiles::ChebyshevFit fit(state_->sketch->Input());
-      found = Invert(fit, inner);
+      const quantiles::FitInput input = state_->sketch->Input();
+      const quantiles::ChebyshevFit fit(input);
+      found = Invert(fit, input, inner);
       state_->sketch->CheckRanks(fit, inner, found, [&](std::size_t i) {
-        std::ostringstream text;
-        text << "the fraction of values up to " << inner[i];
-        return text.str();
+        return "the fraction of values up to " + FormatNumber(asked[i]);
       });
     }
     std::size_t next = 0;
     for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (xs[i] >= sums.max)
+      if (ends[i] >= sums.max)
         fractions[i] = 1;
-      else if (xs[i] >= sums.min)
+      else if (ends[i] >= sums.min)
         fractions[i] = found[next++];
     }
   }

@@ -62,11 +62,6 @@ struct Philox4x32 {
   }
 };
 
-//! 24 random bits as a float in [0, 1): every value is a multiple of 2^-24.
-RETABLE_HD float UniformFloat(std::uint32_t bits) {
-  return static_cast<float>(bits >> 8) * 5.9604644775390625e-8f;
-}
-
 //! 53 random bits as a double in [0, 1): every value is a multiple of 2^-53.
 RETABLE_HD double UniformDouble(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 1.1102230246251565e-16;

@@ -65,7 +65,8 @@ class QuantileSketch {
   //! Of each answer of quantiles() the largest rank error that any stream with this sketch can
   //! show.
   std::vector<double> rank_bounds(std::span<const double> phis) const;
-  //! The fraction of values <= x, for each ascending x.
+  //! The fraction of values <= x, for each ascending x; decimals are equal where they are but for
+  //! the rounding of the values' type.
   std::vector<double> cdf(std::span<const double> xs) const;
 
   //! The same bytes on every machine: little-endian, versioned, with a checksum.

@@ -1,6 +1,7 @@
 """Quantile sketches."""
 
 import operator
+import threading
 
 import numpy
 
@@ -40,7 +41,8 @@ class QuantileSketch:
     O(values * order), a question 0.1 to 5 ms for all its quantiles. Sums of Chebyshev polynomials on growing
     intervals; the answer is the distribution of maximum entropy with these moments (after Mitchell, Frank,
     Holmes, "An Empirical Study of Moment Estimators for Quantile Approximation", ACM TODS 2021). Each answer
-    has a bound on its error of rank, `rank_bound`, that holds for every stream.
+    has a bound on its error of rank, `rank_bound`, that holds for every stream. Calls from several threads take
+    turns; threads that each have a sketch do not, and `merge` joins these.
 
     Examples
     --------
@@ -52,13 +54,19 @@ class QuantileSketch:
     """
 
     def __init__(self, order=15, log=False, device="cpu"):
-        self._sketch = _retable.QuantileSketch(operator.index(order), bool(log), device)
+        self._hold(_retable.QuantileSketch(operator.index(order), bool(log), device))
+
+    def _hold(self, sketch):
+        self._sketch, self._lock = sketch, threading.Lock()
+        return self
 
     @classmethod
     def _of(cls, sketch):
-        self = cls.__new__(cls)
-        self._sketch = sketch
-        return self
+        return cls.__new__(cls)._hold(sketch)
+
+    def _call(self, name, *arguments):
+        with self._lock:
+            return getattr(self._sketch, name)(*arguments)
 
     def update(self, x):
         """Adds a number or an array of numbers, of any shape. Returns the sketch.
@@ -69,36 +77,35 @@ class QuantileSketch:
             values = _device.View(x, "x")
             if values.dtype not in (numpy.float32, numpy.float64):
                 raise TypeError(f"x has the dtype {values.dtype}: values in GPU memory are float32 or float64")
-            update = getattr(self._sketch, f"update_on_device_{values.dtype.itemsize}")
-            update(values.address, values.size, values.stream)
+            self._call(f"update_on_device_{values.dtype.itemsize}", values.address, values.size, values.stream)
             return self
         values = _floats(x)
         for begin in range(0, max(1, len(values)), _BLOCK):
-            self._sketch.update(values[begin:begin + _BLOCK])
+            self._call("update", values[begin:begin + _BLOCK])
         return self
 
     def merge(self, other):
         """Adds the other sketch's stream. Returns the sketch. ValueError for another order or log."""
         if not isinstance(other, QuantileSketch):
             raise TypeError(f"a {type(other).__name__} is no QuantileSketch")
-        self._sketch.merge(other._sketch)
+        self._call("merge", other._call("copy"))
         return self
 
     @property
     def n(self):
         """Values seen; NaN not counted."""
-        return self._sketch.count()
+        return self._call("count")
 
     def is_empty(self):
         return self.n == 0
 
     def _answer(self, ask, values):
-        """What `ask` answers to the values in ascending order, in their own order and shape."""
+        """What the call `ask` answers to the values in ascending order, in their own order and shape."""
         asked = numpy.asarray(values, numpy.float64)
         flat = asked.reshape(-1)
         order = numpy.argsort(flat, kind="stable")
         answer = numpy.empty(len(order))
-        answer[order] = ask(flat[order])
+        answer[order] = self._call(ask, flat[order])
         return answer.reshape(asked.shape) if asked.ndim else float(answer[0])
 
     def quantile(self, q):
@@ -121,15 +128,16 @@ class QuantileSketch:
         RuntimeError
             For an empty sketch, and where the moments do not determine an answer.
         """
-        return self._answer(self._sketch.quantiles, q)
+        return self._answer("quantiles", q)
 
     def rank_bound(self, q):
         """The largest error of rank, in [0, 1], that `quantile(q)` can have over all streams with this sketch."""
-        return self._answer(self._sketch.rank_bounds, q)
+        return self._answer("rank_bounds", q)
 
     def cdf(self, x):
-        """The fraction of values that are at most x: of x's shape. Raises as `quantile` does."""
-        return self._answer(self._sketch.cdf, x)
+        """The fraction of values that are at most x, as datasketches' get_rank with inclusive=True: of x's shape.
+        Decimals count as equal where they are but for the rounding of the values' type. Raises as `quantile` does."""
+        return self._answer("cdf", x)
 
     # datasketches' names for the same.
     get_quantile = get_quantiles = quantile
@@ -137,16 +145,16 @@ class QuantileSketch:
 
     def get_min_value(self):
         """The smallest value."""
-        return self._sketch.min()
+        return self._call("min")
 
     def get_max_value(self):
         """The largest value."""
-        return self._sketch.max()
+        return self._call("max")
 
     def to_bytes(self):
         """84 bytes (133 with log; 14 more where the stream held infinite values, or after several transports), the
         same on every machine."""
-        return self._sketch.to_bytes()
+        return self._call("to_bytes")
 
     @classmethod
     def from_bytes(cls, data):
@@ -156,7 +164,7 @@ class QuantileSketch:
     serialize, deserialize = to_bytes, from_bytes
 
     def copy(self):
-        return self._of(self._sketch.copy())
+        return self._of(self._call("copy"))
 
     __copy__ = copy
 

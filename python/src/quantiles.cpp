@@ -74,8 +74,7 @@ void BindQuantiles(nb::module_& m) {
       .def_static("from_bytes",
                   [](const nb::bytes& bytes) { return Sketch::from_bytes(Bytes(bytes)); })
       .def_prop_ro("order", [](const Sketch& self) { return self.options().order; })
-      .def_prop_ro("log", [](const Sketch& self) { return self.options().log; })
-      .def_prop_ro("device", [](const Sketch& self) { return self.options().device; });
+      .def_prop_ro("log", [](const Sketch& self) { return self.options().log; });
   m.def("sketch_columns", &Columns<float>);
   m.def("sketch_columns", &Columns<double>);
 }

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 
 import numpy
 import pytest
@@ -49,6 +50,25 @@ def test_cdf_is_the_inverse_of_the_quantiles(name):
     assert isinstance(sketch.cdf(0.0), float)
 
 
+def test_cdf_of_a_decimal_is_that_of_the_type_of_the_data_too():
+    data = (numpy.random.default_rng(6).integers(1, 10, 10000) / 10).astype(numpy.float32)
+    sketch = retable.QuantileSketch().update(data)
+    for x in numpy.unique(data):  # 0.7 of 32 bits is less than 0.7, 0.3 is more; so are the ends
+        assert sketch.cdf([x, round(float(x), 1)]) == pytest.approx((data <= x).mean(), abs=1e-6)
+    between = sketch.cdf([0.75, 0.05, 0.95])
+    assert between == pytest.approx([(data < 0.75).mean(), 0, 1], abs=1e-6)
+
+
+def test_cdf_of_a_few_values_that_are_no_decimals():
+    random = numpy.random.default_rng(7)
+    wrong = []
+    for _ in range(50):
+        data = random.choice(numpy.append(random.normal(size=5), [-4, 4]), 1000)
+        values, counts = numpy.unique(data, return_counts=True)
+        wrong.append(numpy.abs(retable.QuantileSketch().update(data).cdf(values) - counts.cumsum() / 1000).max())
+    assert numpy.mean(numpy.array(wrong) > 1e-3) < 0.1  # two values may lie too close for the moments
+
+
 def test_merges_in_any_split_and_by_bytes():
     data = numpy.random.default_rng(2).lognormal(size=30000)
     whole = retable.QuantileSketch().update(data)
@@ -62,6 +82,22 @@ def test_merges_in_any_split_and_by_bytes():
     assert (whole + whole).n == 2 * whole.n and whole.n == 30000
     whole.merge(whole)
     assert whole.n == 60000
+
+
+def test_threads_take_turns():
+    data = numpy.random.default_rng(5).normal(size=1000000)
+    for _ in range(10):
+        sketch, other = retable.QuantileSketch(), retable.QuantileSketch()
+        calls = [lambda s=s: s.update(data) for s in (sketch, other) for _ in range(3)]
+        calls += [lambda: other.merge(sketch), lambda: sketch.merge(other)]
+        threads = [threading.Thread(target=call) for call in calls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for one in (sketch, other):
+            assert one.n % len(data) == 0 and one.n >= 3 * len(data)
+            assert one.quantile([0.1, 0.9]) == pytest.approx(numpy.quantile(data, [0.1, 0.9]), abs=0.005)
 
 
 def test_copies_and_pickles():
@@ -146,6 +182,12 @@ def test_wrong_arguments():
     for wrong in (-0.1, 1.1, numpy.nan, [0.5, 2]):
         with pytest.raises(ValueError):
             sketch.quantile(wrong)
+    with pytest.raises(ValueError, match=r"phi 1.0000000000000002 is not in \[0, 1\]"):
+        sketch.quantile(1.0000000000000002)
+    with pytest.raises(ValueError, match="phi nan"):
+        sketch.quantile(numpy.nan)
+    with pytest.raises(ValueError, match="order"):
+        retable.QuantileSketch(16)
     for make in (lambda: retable.QuantileSketch(order=0), lambda: retable.QuantileSketch(order=16),
                  lambda: retable.QuantileSketch(device="tpu"),
                  lambda: retable.QuantileSketch.from_bytes(b""),

@@ -17,7 +17,6 @@
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
@@ -113,16 +112,9 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
 };
 
 RETABLE_REGISTER(QuantileSketch, retable,
-                 {.name = "Retable",
-                  .device = Device::kCuda,
-                  .summary = "Chebyshev sums and lattice on the device, solved on the host",
-                  .citation = "this project",
-                  .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
-                                 {"log", false, "keep moments of log x too"}},
-                  .make = [](const Parameters& p) {
-                    return std::make_unique<ChebyshevSketchCuda>(
-                        CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
-                  }});
+                 (ChebyshevMethod<ChebyshevSketchCuda>(
+                     Device::kCuda,
+                     "Chebyshev sums and lattice on the device, solved on the host")));
 
 }  // namespace
 }  // namespace retable::quantiles

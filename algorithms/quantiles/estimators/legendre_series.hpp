@@ -20,6 +20,7 @@ class LegendreSeries {
   LegendreSeries(const std::array<double, kMaxOrder + 1>& mu, int order);
 
   double Density(double t) const { return CdfAndDensity(t).second; }
+  double Cdf(double t) const { return CdfAndDensity(t).first; }
   //! {F(t), f(t)}.
   std::pair<double, double> CdfAndDensity(double t) const;
   //! A root t of F(t) = phi in [-1, 1].

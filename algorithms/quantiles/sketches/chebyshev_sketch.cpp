@@ -9,7 +9,7 @@
 #include <string>
 
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "base/csv/number.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -75,16 +75,6 @@ class BitReader {
   std::size_t used_ = 0;
 };
 
-//! CRC-16/CCITT-FALSE.
-std::uint16_t Checksum(std::span<const std::byte> bytes) {
-  unsigned crc = 0xffff;
-  for (const std::byte b : bytes) {
-    crc ^= std::to_integer<unsigned>(b) << 8;
-    for (int i = 0; i < 8; ++i) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
-  }
-  return static_cast<std::uint16_t>(crc & 0xffff);
-}
-
 //! Moments, and two bits that say more. @return the largest error of rounding
 double PutMoments(BitWriter& out, ChebyshevSums sums, int order) {
   if (sums.sum[0] > 0) sums.MoveTo(ChebyshevMap::Of(sums.min, sums.max), order);
@@ -118,6 +108,15 @@ void Require(bool condition, const std::string& what) {
 }
 
 }  // namespace
+
+std::uint16_t SketchChecksum(std::span<const std::byte> bytes) {
+  unsigned crc = 0xffff;
+  for (const std::byte b : bytes) {
+    crc ^= std::to_integer<unsigned>(b) << 8;
+    for (int i = 0; i < 8; ++i) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
+  }
+  return static_cast<std::uint16_t>(crc & 0xffff);
+}
 
 ChebyshevSketch::ChebyshevSketch(int order, bool log)
     : sums_(order), log_(log), log_sums_(order, false) {}
@@ -190,11 +189,22 @@ FitInput ChebyshevSketch::Input() const {
   return input;
 }
 
+double ChebyshevSketch::UpTo(double x) const {
+  const int digits = sums_.digits();
+  const double rounding = sums_.precision().rounding;
+  if (digits > kMaxDigits || !LatticeIsFiner(std::abs(x), digits, rounding) ||
+      !IsOnLattice(x, digits, rounding)) {
+    return x;
+  }
+  const double decimal = std::round(x * PowerOfTen(digits)) / PowerOfTen(digits);
+  return decimal + std::abs(decimal) * rounding;
+}
+
 std::vector<double> ChebyshevSketch::finite_quantiles(std::span<const double> phis) const {
   const ChebyshevFit fit(Input());
   std::vector<double> values = fit.Quantiles(phis);
   CheckRanks(fit, values, phis,
-             [&](std::size_t i) { return "the " + std::to_string(phis[i]) + "-quantile"; });
+             [&](std::size_t i) { return "the " + FormatNumber(phis[i]) + "-quantile"; });
   return values;
 }
 
@@ -276,7 +286,7 @@ std::vector<std::byte> ChebyshevSketch::Serialize() const {
     out.Put(infinite.high, 40);
     out.Put(std::bit_cast<std::uint32_t>(RoundedUp(error)), 32);
   }
-  out.Put(Checksum(out.bytes()), 16);
+  out.Put(SketchChecksum(out.bytes()), 16);
   return std::move(out.bytes());
 }
 
@@ -347,7 +357,7 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
     precision.error = static_cast<double>(error);
     sketch->sums_.Count(infinite);
   }
-  Require(in.Take(16) == Checksum(bytes.first(bytes.size() - 2)), "checksum differs");
+  Require(in.Take(16) == SketchChecksum(bytes.first(bytes.size() - 2)), "checksum differs");
   sketch->sums_.Merge(sums, digits, precision);
   if (log && sums.min > 0) sketch->log_sums_.Merge(logs, kNoLattice, precision);
   sketch->noise_ = std::max(kQuantisedNoise, extra ? precision.error : 0);
@@ -357,16 +367,9 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
 namespace {
 
 RETABLE_REGISTER(QuantileSketch, retable,
-                 {.name = "Retable",
-                  .device = Device::kCpu,
-                  .summary = "Chebyshev sums on growing intervals, counts at the ends, atoms",
-                  .citation = "this project",
-                  .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
-                                 {"log", false, "keep moments of log x too"}},
-                  .make = [](const Parameters& p) {
-                    return std::make_unique<ChebyshevSketch>(
-                        CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
-                  }});
+                 (ChebyshevMethod<ChebyshevSketch>(
+                     Device::kCpu,
+                     "Chebyshev sums on growing intervals, counts at the ends, atoms")));
 
 }  // namespace
 

@@ -32,6 +32,7 @@
 //! float32 values with an error of 1e-6.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -41,6 +42,7 @@
 #include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
 
@@ -58,6 +60,9 @@ struct SketchAnswer {
   std::vector<double> rank_bound;
   FitStatus status;
 };
+
+//! CRC-16/CCITT-FALSE, which ends a serialised sketch.
+std::uint16_t SketchChecksum(std::span<const std::byte> bytes);
 
 class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
  public:
@@ -98,6 +103,10 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   //! std::logic_error when no value is finite, SketchFailure when the range is below 2e-305.
   FitInput Input() const;
 
+  //! The largest number that counts as x: where the values are decimals and x is one but for the
+  //! rounding of their type, the values that are this decimal may lie on either side of x.
+  double UpTo(double x) const;
+
   //! @throws SketchFailure, which names `what(i)`, where the rank of values[i] may be off from
   //! phis[i] by more than kUselessRankBound. Both ascend.
   void CheckRanks(const ChebyshevFit& fit, std::span<const double> values,
@@ -125,5 +134,20 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   bool log_;
   ChebyshevAccumulator log_sums_;
 };
+
+//! How it registers, on the CPU and with CUDA.
+template <class Sketch>
+Method<QuantileSketch> ChebyshevMethod(Device device, const char* summary) {
+  return {.name = "Retable",
+          .device = device,
+          .summary = summary,
+          .citation = "this project",
+          .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
+                         {"log", false, "keep moments of log x too"}},
+          .make = [](const Parameters& p) {
+            return std::make_unique<Sketch>(CheckOrder(IntegerParameter(p, "l", 15)),
+                                            SwitchParameter(p, "log", false));
+          }};
+}
 
 }  // namespace retable::quantiles

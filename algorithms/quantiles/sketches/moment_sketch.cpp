@@ -108,79 +108,56 @@ class MomentSketch : public QuantileSketch, public DensityEstimate, public Distr
   }
 };
 
-class MaxEntropySketch final : public MomentSketch {
+MaxEntropyDensity FitMaxEntropy(const ScaledMoments& scaled) {
+  const auto mu = ChebyshevMoments(scaled);
+  if (!MomentsAreSound(mu, scaled.order, 1e300)) {
+    throw SketchFailure("a Chebyshev moment is not finite");
+  }
+  MaxEntropyDensity density(mu, scaled.order);
+  if (!(density.residual() <= kMaxResidual)) {
+    throw SketchFailure("no density has these moments: residual " +
+                        std::to_string(density.residual()));
+  }
+  return density;
+}
+
+LegendreSeries FitLegendre(const ScaledMoments& scaled) {
+  const auto mu = LegendreMoments(scaled);
+  if (!MomentsAreSound(mu, scaled.order, kMomentSlack)) {
+    throw SketchFailure("a Legendre moment is not finite or exceeds 1");
+  }
+  return LegendreSeries(mu, scaled.order);
+}
+
+//! A sketch of one estimator. Quantiles of a monotone one ascend by a running maximum.
+template <auto kFit, bool kMonotone>
+class FittedSketch final : public MomentSketch {
  public:
   using MomentSketch::MomentSketch;
 
+  bool monotone() const override { return kMonotone; }
   std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<MaxEntropySketch>(moments_->empty_clone(), log_);
+    return std::make_unique<FittedSketch>(moments_->empty_clone(), log_);
   }
 
  protected:
   std::vector<double> Solve(const ScaledMoments& scaled,
                             std::span<const double> phis) const override {
-    return Fit(scaled).Quantiles(phis);
+    const auto fit = kFit(scaled);
+    double least = -1;
+    return AtEach(phis, [&](double phi) {
+      const double t = std::max(least, fit.Quantile(phi));
+      if (kMonotone) least = t;
+      return t;
+    });
   }
   std::vector<double> Densities(const ScaledMoments& scaled,
                                 std::span<const double> ts) const override {
-    const MaxEntropyDensity density = Fit(scaled);
-    return AtEach(ts, [&density](double t) { return density.Density(t); });
+    return AtEach(ts, [fit = kFit(scaled)](double t) { return fit.Density(t); });
   }
   std::vector<double> Distribution(const ScaledMoments& scaled,
                                    std::span<const double> ts) const override {
-    const MaxEntropyDensity density = Fit(scaled);
-    return AtEach(ts, [&density](double t) { return density.Cdf(t); });
-  }
-
- private:
-  static MaxEntropyDensity Fit(const ScaledMoments& scaled) {
-    const auto mu = ChebyshevMoments(scaled);
-    if (!MomentsAreSound(mu, scaled.order, 1e300)) {
-      throw SketchFailure("a Chebyshev moment is not finite");
-    }
-    MaxEntropyDensity density(mu, scaled.order);
-    if (!(density.residual() <= kMaxResidual)) {
-      throw SketchFailure("no density has these moments: residual " +
-                          std::to_string(density.residual()));
-    }
-    return density;
-  }
-};
-
-class LegendreSketch final : public MomentSketch {
- public:
-  bool monotone() const override { return false; }
-  explicit LegendreSketch(std::unique_ptr<MomentAccumulator> moments)
-      : MomentSketch(std::move(moments), false) {}
-
-  std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<LegendreSketch>(moments_->empty_clone());
-  }
-
- protected:
-  std::vector<double> Solve(const ScaledMoments& scaled,
-                            std::span<const double> phis) const override {
-    const LegendreSeries series = Fit(scaled);
-    return AtEach(phis, [&series](double phi) { return series.Quantile(phi); });
-  }
-  std::vector<double> Densities(const ScaledMoments& scaled,
-                                std::span<const double> ts) const override {
-    const LegendreSeries series = Fit(scaled);
-    return AtEach(ts, [&series](double t) { return series.Density(t); });
-  }
-  std::vector<double> Distribution(const ScaledMoments& scaled,
-                                   std::span<const double> ts) const override {
-    const LegendreSeries series = Fit(scaled);
-    return AtEach(ts, [&series](double t) { return series.CdfAndDensity(t).first; });
-  }
-
- private:
-  static LegendreSeries Fit(const ScaledMoments& scaled) {
-    const auto mu = LegendreMoments(scaled);
-    if (!MomentsAreSound(mu, scaled.order, kMomentSlack)) {
-      throw SketchFailure("a Legendre moment is not finite or exceeds 1");
-    }
-    return LegendreSeries(mu, scaled.order);
+    return AtEach(ts, [fit = kFit(scaled)](double t) { return fit.Cdf(t); });
   }
 };
 
@@ -188,11 +165,11 @@ class LegendreSketch final : public MomentSketch {
 
 std::unique_ptr<QuantileSketch> MakeMaxEntropySketch(std::unique_ptr<MomentAccumulator> moments,
                                                      bool log) {
-  return std::make_unique<MaxEntropySketch>(std::move(moments), log);
+  return std::make_unique<FittedSketch<FitMaxEntropy, true>>(std::move(moments), log);
 }
 
 std::unique_ptr<QuantileSketch> MakeLegendreSketch(std::unique_ptr<MomentAccumulator> moments) {
-  return std::make_unique<LegendreSketch>(std::move(moments));
+  return std::make_unique<FittedSketch<FitLegendre, false>>(std::move(moments), false);
 }
 
 MomentAccumulator* AccumulatorOf(QuantileSketch& sketch) {

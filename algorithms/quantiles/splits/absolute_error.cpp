@@ -59,11 +59,6 @@ double SumOfDistances(const ChebyshevFit& fit, double count) {
   return count * sum / static_cast<double>(kPoints);
 }
 
-struct Side {
-  ChebyshevSums sums;
-  int digits = 0;
-};
-
 }  // namespace
 
 std::vector<AbsoluteSplit> SplitsBySketch(std::span<const double> x, std::span<const double> y,

@@ -78,7 +78,7 @@ std::unique_ptr<MomentAccumulator> MakeLogAccumulator(std::unique_ptr<MomentAccu
 
 int CheckOrder(long long order) {
   if (order < 1 || order > kMaxOrder) {
-    throw std::invalid_argument("l must be 1 to 15, not " + std::to_string(order));
+    throw std::invalid_argument("the order (l) must be 1 to 15, not " + std::to_string(order));
   }
   return static_cast<int>(order);
 }

@@ -90,13 +90,6 @@ struct CentralSums {
     return s;
   }
 
-  //! The state of one value.
-  RETABLE_HD static CentralSums Of(Real x) {
-    CentralSums s = Empty();
-    s.Add(x);
-    return s;
-  }
-
   //! Eq. 13: one more value.
   RETABLE_HD void Add(Real x) {
     if (!(x == x)) return;

@@ -151,7 +151,9 @@ TEST(PowerSums, FloatStatesAreRightToFloatPrecision) {
   auto left = CentralSums<float, 5>::Empty();
   auto right = CentralSums<float, 5>::Empty();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    (i % 3 == 0 ? left : right).Merge(CentralSums<float, 5>::Of(static_cast<float>(values[i])));
+    auto one = CentralSums<float, 5>::Empty();
+    one.Add(static_cast<float>(values[i]));
+    (i % 3 == 0 ? left : right).Merge(one);
   }
   left.Merge(right);
   double mean = 0;

@@ -13,6 +13,17 @@ std::vector<harness::ParameterSpec> InputSettings() {
           {"inputs", std::string("all"), "all columns, or only positive ones (xmin > 0)"}};
 }
 
+std::vector<harness::DatasetInfo> ResolveGenerated(const std::string& name) {
+  auto infos = ResolveData(name);
+  for (const auto& info : infos) {
+    if (info.origin != "generator") {
+      throw harness::UnknownName("\"" + name + "\" is not a generator", name,
+                                 {"normal(1000,1)", "uniform(0,1)", "lognormal(0,1)"});
+    }
+  }
+  return infos;
+}
+
 void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values) {
   for (int pass = 0; pass < sketch.passes(); ++pass) {
     sketch.begin_pass(pass);
@@ -21,9 +32,7 @@ void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values) {
 }
 
 std::size_t SizeOf(const harness::CellConfig& cell) {
-  const std::int64_t size = IntegerOf(cell.axes, "size");
-  if (size < 1) throw std::invalid_argument("size must be at least 1, not " + std::to_string(size));
-  return static_cast<std::size_t>(size);
+  return static_cast<std::size_t>(IntegerIn(cell.axes, "size", 1, std::int64_t{1} << 40));
 }
 
 void ForEachInput(const harness::CellConfig& cell,

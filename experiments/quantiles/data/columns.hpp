@@ -23,6 +23,9 @@ struct SketchInput {
 //! The settings that choose inputs; every quantile protocol that reads data sets has them.
 std::vector<harness::ParameterSpec> InputSettings();
 
+//! The generators of a name. @throws harness::UnknownName for data that nobody generates
+std::vector<harness::DatasetInfo> ResolveGenerated(const std::string& name);
+
 //! Takes the values into the sketch, as often as it needs.
 void Feed(quantiles::QuantileSketch& sketch, std::span<const float> values);
 

@@ -9,13 +9,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <stdexcept>
 #include <vector>
 
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/sums/moment_difference.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/quantiles/data/columns.hpp"
@@ -50,14 +50,12 @@ class BandwidthProtocol final : public harness::Protocol {
   }
   std::vector<std::string> metrics() const override { return {"time", "read", "share", "rate"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    harness::AlgorithmInfo info;
-    info.name = "Retable";
-    info.devices = {"cuda"};
-    info.parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
-                       {"type", std::string("float32"), "float32 or float64"}};
-    info.summary = "Chebyshev sums in one pass, bounds unknown";
-    info.citation = "this project";
-    return {info};
+    return {{"Retable",
+             {"cuda"},
+             {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
+              {"type", std::string("float32"), "float32 or float64"}},
+             "Chebyshev sums in one pass, bounds unknown",
+             "this project"}};
   }
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"size", std::int64_t{1000}, "values in device memory"}};
@@ -84,7 +82,7 @@ class BandwidthProtocol final : public harness::Protocol {
   template <class Real>
   static harness::Outcome Measure(const harness::CellConfig& cell) {
     const auto n = SizeOf(cell);
-    const int order = static_cast<int>(IntegerOr(cell.parameters, "l", 15));
+    const int order = quantiles::CheckOrder(IntegerOr(cell.parameters, "l", 15));
     const DeviceArray<Real> values(n);
     const DeviceArray<double> scratch(4096);
     quantiles::FillDevice(values.data(), n, Shapes().at(cell.dataset),

@@ -20,11 +20,11 @@
 #include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "base/parallel.hpp"
 #include "datasets/generators/generators.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/common/device_floats.hpp"
-#include "experiments/quantiles/data/columns.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -91,14 +91,12 @@ class BatchProtocol final : public harness::Protocol {
     return {"time", "sums", "duals", "columns_per_second"};
   }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    harness::AlgorithmInfo info;
-    info.name = "Retable";
-    info.devices = {"cpu", "cuda"};
-    info.parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
-                       {"threads", std::int64_t{1}, "CPU threads; 0: all"}};
-    info.summary = "sums of all columns in one pass, all duals in one batch";
-    info.citation = "this project";
-    return {info};
+    return {{"Retable",
+             {"cpu", "cuda"},
+             {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
+              {"threads", std::int64_t{1}, "CPU threads; 0: all"}},
+             "sums of all columns in one pass, all duals in one batch",
+             "this project"}};
   }
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"columns", std::int64_t{100}, "columns of the table"},
@@ -109,9 +107,10 @@ class BatchProtocol final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const auto rows = static_cast<std::size_t>(IntegerOf(cell.axes, "rows"));
-    const auto columns = static_cast<std::size_t>(IntegerOf(cell.axes, "columns"));
-    const int order = static_cast<int>(IntegerOr(cell.parameters, "l", 15));
+    constexpr std::int64_t kMost = std::int64_t{1} << 24;
+    const auto rows = static_cast<std::size_t>(IntegerIn(cell.axes, "rows", 1, kMost));
+    const auto columns = static_cast<std::size_t>(IntegerIn(cell.axes, "columns", 1, kMost));
+    const int order = CheckOrder(IntegerOr(cell.parameters, "l", 15));
     int threads = static_cast<int>(IntegerOr(cell.parameters, "threads", 1));
     if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
     const Table table = MakeTable(rows, columns, static_cast<std::uint64_t>(cell.seed));

@@ -240,14 +240,7 @@ class StreamProtocol final : public harness::Protocol {
     return {{"size", std::int64_t{1000}, "values in the stream"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    auto infos = ResolveData(dataset);
-    for (const auto& info : infos) {
-      if (info.origin != "generator") {
-        throw harness::UnknownName("\"" + dataset + "\" is not a generator", dataset,
-                                   {"normal(1000,1)", "uniform(0,1)", "lognormal(0,1)"});
-      }
-    }
-    return infos;
+    return ResolveGenerated(dataset);
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {

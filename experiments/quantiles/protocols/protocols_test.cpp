@@ -100,7 +100,10 @@ TEST(StreamProtocol, CentralMomentsHoldFarFromZeroAndTheReferencesAgree) {
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_TRUE(outcome.verification.ok);
   EXPECT_LT(outcome.metrics.front().samples.front(), 0.003);
-  EXPECT_THROW(FindProtocol("quantiles/stream").resolve("iris"), UnknownName);
+  for (const char* protocol : {"quantiles/stream", "quantiles/throughput", "quantiles/split"}) {
+    EXPECT_THROW(FindProtocol(protocol).resolve("iris"), UnknownName) << protocol;
+    EXPECT_EQ(FindProtocol(protocol).resolve("normal(0,1)").size(), 1u) << protocol;
+  }
 }
 
 TEST(StreamProtocol, MissingValuesAreNoneOfTheStream) {
@@ -116,6 +119,25 @@ TEST(StreamProtocol, MissingValuesAreNoneOfTheStream) {
       EXPECT_THROW(FindProtocol(protocol).measure(small), std::invalid_argument) << protocol;
     }
   }
+}
+
+TEST(SplitAndBatchProtocols, RefuseBinsAndTablesThatThereCannotBe) {
+  const auto refuses = [](CellConfig cell, const char* axis, std::int64_t value) {
+    cell.axes[axis] = value;
+    EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument) << axis << value;
+  };
+  CellConfig split = CellOf("quantiles/split", "Retable", "synthetic normal(0,1)");
+  split.axes["size"] = std::int64_t{500};
+  for (const std::int64_t bins : {-1, 0, 1}) refuses(split, "bins", bins);
+  CellConfig batch = CellOf("quantiles/batch", "Retable", "synthetic mixture of columns");
+  for (const std::int64_t none : {-3, 0}) {
+    refuses(batch, "rows", none);
+    refuses(batch, "columns", none);
+  }
+  // Cut to 32 bits it would be 15.
+  split.axes["bins"] = std::int64_t{8};
+  split.parameters["l"] = (std::int64_t{1} << 32) + 15;
+  EXPECT_THROW(FindProtocol(split.protocol).measure(split), std::invalid_argument);
 }
 
 TEST(ColumnsProtocol, DescribesTheInputs) {

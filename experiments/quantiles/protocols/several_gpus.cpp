@@ -6,7 +6,6 @@
 //! "device" the sums alone, with "host" also the way of the slices from page-locked host memory.
 //! The sums of a prefix of each slice are checked against the CPU's before anything is timed.
 
-#include <cmath>
 #include <stdexcept>
 
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
@@ -99,13 +98,11 @@ class SumsOverGpus final : public harness::Protocol {
   std::string summary() const override { return "sums of one stream on several GPUs"; }
   std::vector<std::string> metrics() const override { return {"time", "rate"}; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    harness::AlgorithmInfo info;
-    info.name = "Retable";
-    info.devices = {"cuda"};
-    info.parameters = {{"memory", std::string("device"), "where values lie: device or host"}};
-    info.summary = "Chebyshev sums of order 15 of each slice, merged";
-    info.citation = "this project";
-    return {info};
+    return {{"Retable",
+             {"cuda"},
+             {{"memory", std::string("device"), "where values lie: device or host"}},
+             "Chebyshev sums of order 15 of each slice, merged",
+             "this project"}};
   }
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"gpus", std::int64_t{1}, "GPUs that share the values"},

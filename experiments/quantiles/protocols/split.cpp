@@ -7,12 +7,12 @@
 //! mean relative error of its impurities; `time`. "mean" scores thresholds by the sum of squares,
 //! as most trees do.
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "algorithms/quantiles/splits/absolute_error.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "datasets/generators/generators.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/quantiles/data/columns.hpp"
@@ -85,13 +85,14 @@ class SplitProtocol final : public harness::Protocol {
     return {{"features", std::int64_t{16}, "columns of the node"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
+    return ResolveGenerated(dataset);
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const auto bins = static_cast<std::size_t>(IntegerOf(cell.axes, "bins"));
-    const Node node = MakeNode(cell.dataset, SizeOf(cell),
-                               static_cast<std::size_t>(IntegerOf(cell.settings, "features")),
+    constexpr std::int64_t kMost = std::int64_t{1} << 24;
+    const auto bins = static_cast<std::size_t>(IntegerIn(cell.axes, "bins", 2, kMost));
+    const auto features = IntegerIn(cell.settings, "features", 1, kMost);
+    const Node node = MakeNode(cell.dataset, SizeOf(cell), static_cast<std::size_t>(features),
                                static_cast<std::uint64_t>(cell.seed));
     harness::Metric loss{"loss", "1", {}, {}, {}};
     harness::Metric error{"impurity_error", "1", {}, {}, {}};
@@ -101,7 +102,7 @@ class SplitProtocol final : public harness::Protocol {
     for (const auto& column : node.columns) {
       const auto exact = quantiles::SplitsExactly(column, node.labels, bins);
       std::vector<AbsoluteSplit> found;
-      time.samples.push_back(timer.Time([&] { found = Find(cell, node, column, exact); }));
+      time.samples.push_back(timer.Time([&] { found = Find(cell, node, column, bins, exact); }));
       double sum = 0;
       for (std::size_t i = 0; i < exact.size(); ++i) {
         sum += std::abs(found[i].impurity / exact[i].impurity - 1);
@@ -128,13 +129,12 @@ class SplitProtocol final : public harness::Protocol {
 
  private:
   static std::vector<AbsoluteSplit> Find(const harness::CellConfig& cell, const Node& node,
-                                         const std::vector<double>& column,
+                                         const std::vector<double>& column, std::size_t bins,
                                          const std::vector<AbsoluteSplit>& thresholds) {
-    const auto bins = static_cast<std::size_t>(IntegerOf(cell.axes, "bins"));
     if (cell.algorithm == "exact") return quantiles::SplitsExactly(column, node.labels, bins);
     if (cell.algorithm == "mean") return SplitsByMean(column, node.labels, thresholds);
     return quantiles::SplitsBySketch(column, node.labels, bins,
-                                     static_cast<int>(IntegerOr(cell.parameters, "l", 15)),
+                                     quantiles::CheckOrder(IntegerOr(cell.parameters, "l", 15)),
                                      quantiles::CpuDualSolver(1));
   }
 };

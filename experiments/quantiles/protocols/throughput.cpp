@@ -45,7 +45,7 @@ class ThroughputProtocol final : public harness::Protocol {
     return {{"min_time", 0.05, "seconds a repetition lasts at least"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
+    return ResolveGenerated(dataset);
   }
 
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {

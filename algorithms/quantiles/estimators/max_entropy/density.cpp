@@ -45,12 +45,8 @@ ToCdf BuildToCdf() {
 
 }  // namespace
 
-MaxEntropyDensity::MaxEntropyDensity(const Moments& mu, int order) : order_(order) {
-  DualProblem problem;
-  problem.mu = mu;
-  problem.order = order;
-  *this = MaxEntropyDensity(problem, SolveDual(problem));
-}
+MaxEntropyDensity::MaxEntropyDensity(const Moments& mu, int order)
+    : MaxEntropyDensity({mu, order}, SolveDual({mu, order})) {}
 
 MaxEntropyDensity::MaxEntropyDensity(const DualProblem& problem, const DualAnswer& answer)
     : order_(problem.order), fit_(answer) {
@@ -106,17 +102,6 @@ double MaxEntropyDensity::Quantile(double phi) const {
   const double low = PanelEdge(p);
   const double high = PanelEdge(p + 1);
   return std::clamp(0.5 * (low + high) + 0.5 * (high - low) * local, low, high);
-}
-
-std::vector<double> MaxEntropyDensity::Quantiles(std::span<const double> phis) const {
-  std::vector<double> out;
-  out.reserve(phis.size());
-  double top = -1;
-  for (const double phi : phis) {
-    top = std::max(top, Quantile(phi));
-    out.push_back(top);
-  }
-  return out;
 }
 
 double MaxEntropyDensity::Cdf(double t) const {

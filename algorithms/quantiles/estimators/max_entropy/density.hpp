@@ -14,7 +14,6 @@
 //! Complexity: that of the dual on 256 nodes. Deterministic.
 
 #include <array>
-#include <span>
 #include <vector>
 
 #include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
@@ -35,16 +34,11 @@ class MaxEntropyDensity {
   //! A t in [-1, 1] with F(t) = phi; -1 for phi <= 0, 1 for phi >= 1. Where the density is narrower
   //! than the distance of a panel's nodes F may decrease there, and t need not ascend with phi.
   double Quantile(double phi) const;
-  //! Quantiles of ascending phis, ascending by a running maximum.
-  std::vector<double> Quantiles(std::span<const double> phis) const;
   //! F(t).
   double Cdf(double t) const;
 
   //! Largest |E[T_k] - mu_k| over k = 1..order.
   double residual() const { return fit_.residual; }
-  //! The dual's value: the entropy of the fitted density where it converged.
-  double dual() const { return fit_.dual; }
-  const Moments& theta() const { return fit_.theta; }
 
  private:
   void BuildCdf(const std::vector<double>& mass);

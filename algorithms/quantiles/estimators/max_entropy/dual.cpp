@@ -1,6 +1,5 @@
 #include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>

@@ -5,7 +5,6 @@
 //! std::invalid_argument, or they are a sketch that answers, merges and comes back byte for byte.
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,13 +15,9 @@
 
 namespace retable::quantiles {
 
-//! Writes the checksum that the bytes before the last two should have (CRC-16/CCITT-FALSE).
+//! Writes the checksum that the bytes before the last two should have.
 inline void Seal(std::vector<std::byte>& bytes) {
-  unsigned crc = 0xffff;
-  for (const std::byte b : std::span(bytes).first(bytes.size() - 2)) {
-    crc ^= std::to_integer<unsigned>(b) << 8;
-    for (int i = 0; i < 8; ++i) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
-  }
+  const unsigned crc = SketchChecksum(std::span(bytes).first(bytes.size() - 2));
   bytes[bytes.size() - 2] = static_cast<std::byte>(crc & 0xff);
   bytes[bytes.size() - 1] = static_cast<std::byte>(crc >> 8 & 0xff);
 }
