@@ -9,6 +9,8 @@ from . import style
 COLOURS = {style.INK: "--ink", style.MUTED: "--muted", style.GRID: "--grid", style.PAPER: "--paper", style.BAND: "--band",
            "#aab2bd": "--soft", **{c: f"--c{i}" for i, c in enumerate(style.COLOURS)}}
 TOKEN = re.compile(r"<[^>]*>|[^<]+")
+# A clipped group and the head of the next one, which is clipped alike.
+CLIPPED_ALIKE = re.compile(r'(<g clip-path="[^"]*">)((?:<(?!/?g\b)[^>]*>)*)</g>\1')
 
 
 class Classes:
@@ -107,9 +109,12 @@ def used_once(body):
     def place(match):
         if match.group(1) not in single:
             return match.group()
-        x, y = float(match.group(2)), float(match.group(3))
+        x, y, path = float(match.group(2)), float(match.group(3)), shapes[match.group(1)]
+        if re.fullmatch(r' d="[MLz\d.\s-]*"', path):
+            path = re.sub(r"(-?[\d.]+) (-?[\d.]+)", lambda m: f"{float(m.group(1)) + x:.6f} {float(m.group(2)) + y:.6f}", path)
+            x = y = 0
         moved = f' transform="translate({short(x)} {short(y)})"' if x or y else ""
-        return f"<path{shapes[match.group(1)]}{moved}{match.group(4)}/>"
+        return f"<path{path}{moved}{match.group(4)}/>"
     body = re.sub(r'<use href="#([^"]+)" x="([^"]+)" y="([^"]+)"([^>]*)/>', place, body)
     return re.sub(r"<defs>\s*</defs>", "", body)
 
@@ -149,6 +154,8 @@ def inline(svg, alt, classes):
     body = re.sub(r' id="([^"]*)"', lambda m: f' id="{name[m.group(1)]}"' if m.group(1) in name else "", body)
     body = re.sub(r'(href="#|url\(#)([^")]+)', lambda m: m.group(1) + name[m.group(2)], body)
     body = without_bare_groups(body)
+    while CLIPPED_ALIKE.search(body):
+        body = CLIPPED_ALIKE.sub(r"\1\2", body)
     body = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", body)
     # Lines of the grid end where their axes do.
     body = re.sub(rf' clip-path="[^"]*"(?=[^>]*stroke: {style.GRID}\b)', "", body)
