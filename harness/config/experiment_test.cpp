@@ -188,6 +188,10 @@ TEST(Figures, ScatterIsDrawnAlongColumnsToo) {
             0u);
 }
 
+TEST(ParseExperiment, NumbersAreFinite) {
+  EXPECT_EQ(WhyRefused("budget = -inf\n").find("probe.toml:1:10: nan and inf are no values"), 0u);
+}
+
 TEST(Overrides, DoNotChangeProfilesWhichWouldBeLeftOutUnsaid) {
   EXPECT_EQ(WhyRefused(kDrawn + "kind = \"line\"\n", {.assignments = {"repeats=3"}}), "");
   EXPECT_EQ(

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "base/atomic_file.hpp"
@@ -49,6 +50,7 @@ TomlTree Convert(const toml::node& node, const std::string& name) {
   } else if (const auto* whole = node.as_integer()) {
     result.data = whole->get();
   } else if (const auto* real = node.as_floating_point()) {
+    if (!std::isfinite(real->get())) throw ConfigError(result.where, "nan and inf are no values");
     result.data = real->get();
   } else if (const auto* flag = node.as_boolean()) {
     result.data = flag->get();

@@ -54,6 +54,7 @@ class Capture : public benchmark::BenchmarkReporter {
 TimingResult TimeWithGoogleBenchmark(const std::string& name, const std::function<void()>& body,
                                      const BenchmarkOptions& options) {
   if (options.repetitions < 1) throw std::invalid_argument("timing: repetitions is below 1");
+  if (!(options.min_time > 0)) throw std::invalid_argument("timing: min_time is not above 0 s");
   const Pinned pinned(options.pin);
   std::exception_ptr thrown;
   const auto run = [&](benchmark::State& state) {

@@ -242,6 +242,11 @@ TEST(GoogleBenchmark, RunsAreIndependentAndThrowOn) {
   EXPECT_THROW(TimeWithGoogleBenchmark(
                    "none", [] {}, options),
                std::invalid_argument);
+  options.repetitions = 2;
+  options.min_time = 0;  // the library would end the process
+  EXPECT_THROW(TimeWithGoogleBenchmark(
+                   "no time", [] {}, options),
+               std::invalid_argument);
 }
 
 TEST(Pinned, BindsAndSetsFreeAgain) {
