@@ -1,7 +1,7 @@
 # The library without the harness: a component a family (include/retable/<family>.hpp over
 # library/<family>.cpp), installed with a CMake package and a pkg-config file, and the Python module.
 #
-#     cmake --install build --prefix P
+#     cmake -S . -B B -DRETABLE_LIBRARY_ONLY=ON && cmake --build B && cmake --install B --prefix P
 #     find_package(retable COMPONENTS treeshap shuffle)      target retable::treeshap
 #
 # A method registers before main, and a linker drops the members of an archive that nobody names. So the
