@@ -75,9 +75,10 @@ def main():
             with open(toml, encoding="utf-8") as file:
                 text = file.read()
             head, table, rest = text.partition("[expected]\n")
-            rest = re.sub(rf"^{profile} = .*$", f"{profile} = {rounded(seconds):g}", rest, count=1, flags=re.M)
+            line = f"{profile} = {rounded(seconds):g}"
+            rest, known = re.subn(rf"^{profile} = .*$", line, rest, count=1, flags=re.M)
             with open(toml, "w", encoding="utf-8") as file:
-                file.write(head + table + rest)
+                file.write(head + (table or "\n[expected]\n") + ("" if known else line + "\n") + rest)
     if found == 0:
         sys.exit(f"{options.folder}: no cells of experiments here")
 
