@@ -1,7 +1,6 @@
 #include "retable/treeshap.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
