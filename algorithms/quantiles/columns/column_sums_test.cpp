@@ -142,8 +142,11 @@ TYPED_TEST(CudaColumns, FitsOfABatchMatchTheCpu) {
         double area = 0;
         for (std::size_t i = 0; i < a.size(); ++i) area += std::abs(a[i] - b[i]);
         const double range = cpu[c].sums.max - cpu[c].sums.min;
-        // In a column of few values one of them is much: a quantile on the edge of a step.
-        const double allowed = rows < 1000 ? 0.02 : 1e-3;
+        // In a column of few values one of them is much: a quantile on the edge of a step. And a
+        // fit that does not reach its moments ends where rounding leads it: with sums changed in
+        // their last bit, one in a hundred lognormal columns moves by 0.5 % on the CPU alone.
+        const bool reached = on_cpu[c].status().residual < 1e-9;
+        const double allowed = rows >= 1000 && reached ? 1e-3 : 0.02;
         EXPECT_LE(area / static_cast<double>(a.size()), allowed * range)
             << "fit " << c << " of " << rows << " rows, order " << order;
       }

@@ -20,8 +20,9 @@ struct Portion {
 };
 
 //! Rows that one call explains within `budget` seconds, as far as four times more than were tried
-//! can tell: at least `first`, at most `rows`. @param seconds_of explains so many rows, and says
-//! how long that took
+//! can tell: `rows`, or a multiple of `first` below. (Of 24 rows that 16 threads share, the last 8
+//! take as long as 16 would, which scaling multiplies: `first` is no less than the threads.)
+//! @param seconds_of explains so many rows, and says how long that took
 template <class SecondsOf>
 Portion Affordable(std::size_t rows, std::size_t first, double budget, SecondsOf&& seconds_of) {
   std::size_t count = std::min(rows, first);
@@ -31,7 +32,8 @@ Portion Affordable(std::size_t rows, std::size_t first, double budget, SecondsOf
     if (seconds > budget / 4) {
       const double more = std::max(1.0, budget / seconds);
       const auto most = static_cast<std::size_t>(static_cast<double>(count) * more);
-      return {std::min(rows, most), seconds * more};
+      const std::size_t taken = most < rows ? most - most % first : rows;
+      return {taken, seconds * static_cast<double>(taken) / static_cast<double>(count)};
     }
     count = std::min(rows, count * 4);
   }

@@ -32,6 +32,10 @@ TEST(Portion, ASlowMethodTakesTheFirstRowsAFastOneAll) {
   portion = Affordable(10000, 500, 1.0, at(1e-3));
   EXPECT_EQ(portion.rows, 1000u);
   EXPECT_DOUBLE_EQ(portion.seconds, 1.0);
+  portion = Affordable(10000, 500, 1.4, at(1e-3));  // 1,400 rows would do
+  EXPECT_EQ(portion.rows, 1000u);
+  EXPECT_DOUBLE_EQ(portion.seconds, 1.0);
+  EXPECT_EQ(Affordable(200, 16, 0.44, at(0.01)).rows, 32u);  // 44 rows are no whole rounds
   portion = Affordable(10000, 500, 1.0, at(1e-6));
   EXPECT_EQ(portion.rows, 10000u);
   EXPECT_EQ(tried, (std::vector<std::size_t>{500, 2000, 8000, 10000}));
