@@ -115,11 +115,7 @@ docs-html:
 
 docs: build
 	@tools/docs.py --program $(RETABLE)
-	@for folder in results/recorded/*/; do \
-	  name=$$(basename "$$folder"); \
-	  if [ -f "$$folder/cells.tar.zst" ]; then set -- --recorded "$$name"; else set -- --out "$$folder"; fi; \
-	  $(RETABLE) check "$$@" --rewrite > /dev/null || exit 1; \
-	done
+	@for name in $(notdir $(wildcard results/recorded/*)); do $(RETABLE) check --recorded $$name --rewrite > /dev/null || exit 1; done
 
 site: build
 	@recorded=$$($(RETABLE) record --tables) && \

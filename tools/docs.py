@@ -7,7 +7,7 @@ experiment it stands in braces:
     114<!--cell("Cal_housing-large", "Kernel speedup")-->        114{cell('Cal_housing-large', 'Kernel speedup')}
 
 A line `<!-- recorded: FOLDER ARTIFACT -->` says for the rest of a page which recorded table `cell` reads; a note reads its own
-experiment's in the folder h100, or in h200 where that still has the artifact. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER
+experiment's in the folder h100. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER
 ARTIFACT' of `cell` and the others names another.
 
     cell(row, column)            a cell of ARTIFACT.csv            cells(rows, columns): all measured ones; * stands for anything
@@ -15,7 +15,6 @@ ARTIFACT' of `cell` and the others names another.
     across(over, under, columns) row `over` by row `under`, column by column, for whatever * stands for in both
     verdicts(verdict, artifact, kind=..), claims(..)               how many
     beside(verdict, artifact)    measured by published, of the cells with that verdict
-    found(file, pattern)         what the pattern's group finds in a file of FOLDER, once; founds: all of it
     + - * / **  min max sum len mean median abs round(x, -2)
 
 A figure is written with as many decimals as it has, or with N digits where its reference is `digits(..., N)`, and with commas from
@@ -191,18 +190,6 @@ class Source:
             raise Wrong(f"{len(values)} verdicts agree with {artifact} {wanted}, {values.count(None)} without a ratio")
         return values
 
-    def founds(self, file, pattern):
-        matches = re.findall(pattern, self.tables.text(f"{self.folder}/{file}"))
-        if not matches:
-            raise Wrong(f"nothing in {self.folder}/{file} has the form {pattern}")
-        return [m if number(m) is None else number(m) for m in matches]
-
-    def found(self, file, pattern):
-        matches = self.founds(file, pattern)
-        if len(set(matches)) > 1:
-            raise Wrong(f"{len(matches)} places of {self.folder}/{file} have the form {pattern}")
-        return matches[0]
-
 
 def digits(value, count):
     """The text of `value` in `count` digits: 3.5, 93, 470, 0.0030."""
@@ -213,7 +200,7 @@ def digits(value, count):
 
 PLAIN = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.mean, "median": statistics.median, "abs": abs,
          "round": round, "digits": digits}
-READING = ("cell", "cells", "ratios", "across", "verdicts", "claims", "beside", "found", "founds")
+READING = ("cell", "cells", "ratios", "across", "verdicts", "claims", "beside")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.Pow: operator.pow, ast.USub: operator.neg}
 
@@ -290,8 +277,7 @@ class Page:
         experiment = re.search(r'^id = "([^"]+)"', self.text, re.MULTILINE)
         source = None
         if experiment and not self.markdown:
-            older = (self.tables.root / f"h200/{experiment.group(1)}.csv").is_file()
-            source = Source(self.tables, "h200" if older else "h100", experiment.group(1))
+            source = Source(self.tables, "h100", experiment.group(1))
         parts, end, known = [], 0, []
         for match in (MARKDOWN if self.markdown else NOTE).finditer(self.searched):
             known.append(match.span())

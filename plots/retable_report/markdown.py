@@ -103,7 +103,7 @@ def artifact_lines(report, artifact, note):
     statuses = model.statuses_of(artifact)
     if statuses:
         lines += ["", "Measurements: " + ", ".join(f"{n} {s}" for s, n in statuses) + "."]
-    lines += [line for n in artifact.meta.get("notes") or [] for line in ("", f"> {escape(numbers.unsourced(n))}")]
+    lines += [line for n in model.notes_of(report, artifact) for line in ("", f"> {escape(numbers.unsourced(n))}")]
     lines += [line for p in artifact.problems for line in ("", f"> Missing: {escape(p)}")]
     if artifact.text("repeat"):
         lines += ["", f"Repeat: {code(artifact.text('repeat'))}"]

@@ -282,6 +282,11 @@ def history_rows(report, artifact):
     return rows[::-1]
 
 
+def notes_of(report, artifact):
+    """The notes of its experiment, and what its run says of it."""
+    return [str(note) for note in artifact.meta.get("notes") or []] + (artifact.run or report).remarks(artifact.name)
+
+
 def recorded_runs(report, artifact, rows, grid):
     """The recorded runs of which something stands with this artifact: [{machine, date, remarks}]."""
     by_machine = {machine: other for machine, other in report.recorded}

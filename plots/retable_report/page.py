@@ -284,7 +284,7 @@ def artifact_view(report, artifact, slug, note, classes):
         "empty": bool(layout) and not rows and all(not c or c.get("absent") for _, cells in layout[2] for c in cells),
         "open": len(rows) <= OPEN_ROWS, "counted": counted, "tally": model.tally(counted, VERDICTS), "total": model.total(rows), "settings": model.settings_words(rows), "claims": [dict(c, slug=slug, anchor=f"claim-{slug}-{plain_id(c['id'])}") for c in model.claim_rows(artifact)],
         "statuses": model.statuses_of(artifact), "coverage": "" if covered.startswith("0 ") else covered,
-        "datasets": dataset_rows(artifact), "notes": [str(n) for n in artifact.meta.get("notes") or []],
+        "datasets": dataset_rows(artifact), "notes": model.notes_of(report, artifact),
         "repeat": artifact.text("repeat"), "problems": artifact.problems, "cells": len(artifact.tidy),
         "recorded": model.recorded_runs(report, artifact, rows, layout), "why_not": model.why_not_run(counted),
         "ours": artifact.short.startswith(("beyond", "zoo")),

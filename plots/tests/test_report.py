@@ -754,6 +754,10 @@ class Words(unittest.TestCase):
         self.assertEqual(report.date(), "2026-01-30 to 2026-02-01")
         self.assertEqual(report.remarks("shuffle/fig3"), ["Old."])
         self.assertEqual(report.remarks("shuffle/table1"), [])
+        one = inputs.Artifact("shuffle/fig3", meta={"notes": ["Always."]})
+        self.assertEqual(model.notes_of(report, one), ["Always.", "Old."])
+        one.run = inputs.Report("elsewhere", run={"remarks": {"*": "Of that run."}})
+        self.assertEqual(model.notes_of(report, one), ["Always.", "Of that run."])
         self.assertEqual(report.banner(), ["One line."])
 
     def test_published_values_are_found_for_points(self):
