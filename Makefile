@@ -116,9 +116,7 @@ docs-html:
 docs: build
 	@tools/docs.py --program $(RETABLE)
 	@for folder in results/recorded/*/; do \
-	  name=$$(basename "$$folder"); \
-	  if [ -f "$$folder/cells.tar.zst" ]; then set -- --recorded "$$name"; else set -- --out "$$folder"; fi; \
-	  $(RETABLE) check "$$@" --rewrite > /dev/null || exit 1; \
+	  $(RETABLE) check --recorded "$$(basename "$$folder")" --rewrite > /dev/null || exit 1; \
 	done
 
 site: build
