@@ -66,13 +66,13 @@ int Check(const Context& context, const FolderArguments& a, std::ostream& out, s
       a.recorded.empty() ? a.out : FindRecording(context.root, a.recorded);
   CheckResultsFolder(recording);
   if (HasArchive(recording)) return CheckArchive(context, recording, a, out, err);
-  if (a.rewrite && !HasNoCells(a.out)) {
+  CheckHasCells(a.out);
+  if (a.rewrite) {
     throw StoreError(a.out +
                      " is no folder of recorded results: --rewrite is for those; run and report "
                      "write what is made from cells");
   }
-  const Scoreboard board =
-      a.rewrite ? WriteResults(a.out, context.root) : JudgeResults(a.out, context.root);
+  const Scoreboard board = JudgeResults(a.out);
   out << ScoreboardText(board);
   if (!a.strict || !board.FailsStrictly()) return kOk;
   SayUnnoted(board, err);
@@ -82,6 +82,7 @@ int Check(const Context& context, const FolderArguments& a, std::ostream& out, s
 // The folder that a report writes to.
 std::string FolderOfReport(const FolderArguments& a) {
   CheckResultsFolder(a.out);
+  CheckHasCells(a.out);
   if (!a.to.empty()) {
     CopyResults(a.out, a.to);
     if (HasArchive(a.to)) UnpackInPlace(a.to);
@@ -89,8 +90,8 @@ std::string FolderOfReport(const FolderArguments& a) {
   }
   if (HasNoCells(a.out)) {
     throw StoreError(a.out +
-                     " holds recorded results without their cells; nothing is written there: give "
-                     "the report a folder of its own, report --out " +
+                     " is a recording; nothing is written there: give the report a folder of its "
+                     "own, report --out " +
                      ShellWord(a.out) + " --to results/report");
   }
   return a.out;
@@ -98,7 +99,7 @@ std::string FolderOfReport(const FolderArguments& a) {
 
 int Report(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
   const std::string folder = FolderOfReport(a);
-  const Scoreboard board = WriteResults(folder, context.root, HasArchive(a.out));
+  const Scoreboard board = WriteResults(folder, HasArchive(a.out) ? context.root : "");
   std::string page;
   const int code = DrawReport(context, folder, page, err);
   out << SummaryText(board, folder, page);
@@ -157,8 +158,9 @@ Verb MakeCheckVerb(const Context& context) {
         verb.add_flag("--strict", a->strict,
                       "exit 4 when a verdict is MISMATCH, ORDER-ONLY or FAILED, or a claim fails; "
                       "with an archive of cells, where a failing claim has no note");
-        verb.add_flag("--rewrite", a->rewrite,
-                      "recorded results: write verdicts, claims and layouts as they are by now");
+        verb.add_flag(
+            "--rewrite", a->rewrite,
+            "a recording: write its tables, verdicts and claims as its archive gives them by now");
         return [=](std::ostream& out, std::ostream& err) { return Check(context, *a, out, err); };
       });
 }

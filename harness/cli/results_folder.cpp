@@ -25,6 +25,14 @@ void CheckFolderToWrite(const std::string& folder) {
                    "they could not be made again: choose another folder with --out");
 }
 
+void CheckHasCells(const std::string& folder) {
+  if (!HasNoCells(folder) || HasArchive(folder)) return;
+  throw StoreError(folder +
+                   ": its cells are not there, and tables are not judged without them: copy it "
+                   "again with its cells/, or measure again: build/retable run '*' --out "
+                   "results/new. A recording is judged by: build/retable check --recorded NAME");
+}
+
 void CheckIsThere(const std::string& folder) {
   if (!fs::is_directory(folder)) throw StoreError(folder + ": there is no such folder");
 }

@@ -14,6 +14,9 @@ void CheckResultsFolder(const std::string& folder);
 //! of results/recorded/: what it holds cannot be made again. @throws StoreError
 void CheckFolderToWrite(const std::string& folder);
 
+//! For whoever judges. @throws StoreError where there are tables, and neither cells nor an archive
+void CheckHasCells(const std::string& folder);
+
 //! For whoever makes another folder of it. @throws StoreError where there is none
 void CheckIsThere(const std::string& folder);
 

@@ -318,7 +318,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   out << DoneText(summary, record.expected_seconds, a.rounds);
   int code = ExitFor(summary.counts);
   if (options.shards == 1) {
-    const Scoreboard board = WriteResults(a.selection.out, context.root);
+    const Scoreboard board = WriteResults(a.selection.out);
     std::string page;
     const int drawn = a.report ? DrawReport(context, a.selection.out, page, err) : kOk;
     if (code == kOk) code = drawn;

@@ -89,7 +89,6 @@ RecordingFacts FactsOf(const std::string& folder, const std::vector<Artifact>& a
   std::set<std::string> keys, missing, machines;
   std::map<std::string, json> environments;
   for (const Artifact& artifact : artifacts) {
-    if (artifact.recorded) refusals.Add("are known by their tables alone", artifact);
     for (const ArtifactCell& cell : artifact.cells) {
       if (!cell.not_run.empty()) continue;
       if (!cell.problem.empty()) refusals.Add("are damaged", artifact);
@@ -265,7 +264,7 @@ Files MakeTables(Files& files, const std::string& root, Scoreboard& board,
   const std::string folder = unpacked.path().string();
   for (const auto& [path, content] : files) WriteInto(unpacked.path(), path, content);
   FactsOf(folder, LoadArtifacts(folder));
-  board = WriteResults(folder, root, true);
+  board = WriteResults(folder, root);
   Files tables = TablesOf(folder);
   std::erase_if(tables, [&](const auto& table) {
     const auto& [path, made] = table;
@@ -347,10 +346,10 @@ std::string FindRecording(const std::string& root, const std::string& name) {
   const std::string folder = Recordings(root) + "/" + name;
   if (!name.empty() && HasArchive(folder)) return folder;
   if (!name.empty() && fs::is_directory(folder)) {
-    throw StoreError(folder +
-                     " has no archive of its cells: it was recorded without them. Its tables "
-                     "are judged by: build/retable check --out " +
-                     folder);
+    throw StoreError(fmt::format(
+        "{} has no archive of its cells; take it again from where it came, such as `git checkout "
+        "-- {}`",
+        folder, ArchiveAt(folder)));
   }
   std::string names;
   std::error_code none;

@@ -98,21 +98,6 @@ std::vector<std::string> DistinctLabels(const Plan& plan) {
   return labels;
 }
 
-// Whether the folder of a measured artifact has none of its cells, be they readable or not.
-bool IsRecorded(const std::string& folder, const Artifact& artifact, const json& meta) {
-  const bool here =
-      std::any_of(artifact.cells.begin(), artifact.cells.end(), [&](const ArtifactCell& cell) {
-        return cell.record || fs::exists(folder + "/cells/" + cell.key + ".json");
-      });
-  if (here) return false;
-  std::int64_t measured = 0;
-  const json statuses = meta.value("statuses", json::object());
-  for (const auto& [status, count] : statuses.items()) {
-    if (status != "not_run" && status != "missing") measured += count.get<std::int64_t>();
-  }
-  return measured > 0 || HasNoCells(folder);
-}
-
 // SHA-256 of the artifact's data sets by name.
 template <class Json>
 std::map<std::string, std::string> DatasetHashes(const Json& meta) {
@@ -167,7 +152,6 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
   if (io.Has("provenance", true)) io("provenance", a.provenance);
-  a.recorded = IsRecorded(folder, a, j);
   if (fs::exists(a.Path("paper.csv"))) a.paper_file = a.Path("paper.csv");
   return a;
 }
@@ -266,7 +250,9 @@ std::string Artifact::Path(const std::string& suffix) const {
 bool HasNoCells(const std::string& folder) {
   std::error_code error;
   if (fs::is_directory(folder + "/cells", error)) return false;
-  if (fs::exists(fs::path(folder) / kArchive, error)) return true;
+  for (const char* name : {kArchive, "verdicts.csv"}) {
+    if (fs::exists(fs::path(folder) / name, error)) return true;
+  }
   for (const auto& family : fs::directory_iterator(folder, error)) {
     std::error_code closed;
     for (const auto& file : fs::directory_iterator(family.path(), closed)) {
@@ -366,7 +352,6 @@ void UpdateDeclared(const Artifact& artifact) {
 }
 
 std::vector<Origin> OriginsOf(const Artifact& artifact) {
-  if (artifact.recorded) return artifact.provenance;
   std::map<std::string, Origin> by_hash;
   std::map<std::tuple<std::string, std::string, std::string>, Origin> groups;
   for (const ArtifactCell& cell : artifact.cells) {

@@ -7,7 +7,6 @@
 //! after the TOML has changed, without the data.
 
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,25 +16,8 @@
 #include "harness/report/origins/provenance.hpp"
 #include "harness/roofline/ceilings.hpp"
 #include "harness/run/store.hpp"
-#include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
-
-//! What a recording keeps of a metric of a cell whose samples are gone.
-struct RecordedMetric {
-  std::string name, unit;
-  Summary summary;
-  std::optional<double> share;  //!< the share of the ceiling that binds it
-};
-
-//! A value of a table as it was recorded, a number or a text.
-struct RecordedValue {
-  double value = std::numeric_limits<double>::quiet_NaN();
-  double ci_low = std::numeric_limits<double>::quiet_NaN();
-  double ci_high = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t n = 0;
-  std::string text;
-};
 
 //! A cell of an artifact: what was planned, and its record when it was measured.
 struct ArtifactCell {
@@ -44,8 +26,7 @@ struct ArtifactCell {
   std::string not_run;  //!< reason known at plan time, or empty
   std::string group;    //!< as PlannedCell
   std::optional<CellRecord> record;
-  std::string problem;                   //!< why its file is damaged, or empty
-  std::vector<RecordedMetric> recorded;  //!< instead of samples, in a recorded artifact
+  std::string problem;  //!< why its file is damaged, or empty
 
   //! The record's status, "not_run" or "missing".
   std::string status() const;
@@ -71,11 +52,6 @@ struct Artifact {
   std::string folder;                  //!< the results folder
   std::string figure_metric;           //!< drawn by its figure; may be empty
   std::string paper_file;              //!< published cells; empty when there are none
-  //! Its cells were measured and are not in the folder: it is judged by what was recorded
-  //! (harness/report/recording/recording.hpp).
-  bool recorded = false;
-  //! The recorded table by (row, column).
-  std::map<std::pair<std::string, std::string>, RecordedValue> recorded_table;
 
   //! Path of a file of this artifact: Path("tidy.csv").
   std::string Path(const std::string& suffix) const;
@@ -95,11 +71,11 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
 //! Adds what is only known after measuring: statuses, metrics, coverage.
 void UpdateMeta(const Artifact& artifact, const std::string& coverage);
 
-//! Writes what a recorded artifact is declared as by now, its layout, claims and published cells,
-//! over what it was recorded with.
+//! Writes what an artifact is declared as by now, its layout, claims and published cells, over what
+//! it was measured with.
 void UpdateDeclared(const Artifact& artifact);
 
-//! Groups of the artifact's measured cells, the oldest first; a recorded one's are as recorded.
+//! Groups of the artifact's measured cells, the oldest first.
 std::vector<Origin> OriginsOf(const Artifact& artifact);
 
 //! All artifacts of a results folder, with their records.

@@ -136,10 +136,6 @@ std::string MissingCells::WhyCell(const std::string& row, const std::string& col
   if (ours || published) {
     const std::string stand_in = StandIn(row);
     if (!stand_in.empty()) return stand_in;
-    if (ours && artifact_.recorded) {
-      return fmt::format("the recording has no such cell: build/retable run {} --profile {}",
-                         artifact_.id, artifact_.profile);
-    }
     if (ours) return "needs data that is not at hand";
   }
   for (const char* profile : kProfiles) {

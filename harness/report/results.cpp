@@ -12,7 +12,6 @@
 #include "harness/report/csv.hpp"
 #include "harness/report/missing_cell.hpp"
 #include "harness/report/paper_cells.hpp"
-#include "harness/report/recording/recording.hpp"
 #include "harness/report/table.hpp"
 #include "harness/report/verdict.hpp"
 
@@ -212,7 +211,6 @@ void WriteOrRemove(const std::string& path, const std::string& content) {
 
 void WriteTables(const Artifact& artifact, const Table& table) {
   WriteFileAtomically(artifact.Path("csv"), TableCsv(table));
-  if (artifact.recorded) return;
   WriteFileAtomically(artifact.Path("tidy.csv"), TidyCsv(artifact));
   WriteOrRemove(artifact.Path("samples.csv"), SamplesCsv(artifact, kMostSamples));
   WriteOrRemove(artifact.Path("curves.csv"), CurvesCsv(artifact));
@@ -260,22 +258,26 @@ class Declared {
   std::vector<Experiment> all_;
 };
 
-void Declare(Artifact& artifact, Declared& declared, bool write) {
-  const auto today = declared.Find(artifact.id, artifact.profile);
-  if (today) Redeclare(artifact, *today);
-  if (write) UpdateDeclared(artifact);
+void Declare(Artifact& artifact, Declared& declared) {
+  if (const auto today = declared.Find(artifact.id, artifact.profile)) {
+    artifact.table = today->table;
+    artifact.claims = today->claims;
+    artifact.paper_file = today->paper_file;
+    if (today->table.pivot.empty()) {  // so that a new column is no name that nobody knows
+      for (ProfileNames& names : artifact.profiles) {
+        names.columns.clear();
+        for (const ColumnSpec& column : today->table.columns) names.columns.push_back(column.name);
+      }
+    }
+  }
+  UpdateDeclared(artifact);
 }
 
-Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool write,
-                       bool by_today) {
+Scoreboard JudgeFolder(const std::string& folder, bool write, const std::string& today) {
   Judgement all;
-  Declared declared(root);
+  Declared declared(today);
   for (Artifact& artifact : LoadArtifacts(folder)) {
-    if (artifact.recorded) {
-      ++all.board.recorded;
-      ReadRecording(artifact);
-    }
-    if (artifact.recorded || by_today) Declare(artifact, declared, write);
+    if (!today.empty()) Declare(artifact, declared);
     for (const Origin& origin : OriginsOf(artifact)) ++all.board.origins[origin.Text()];
     JudgeArtifact(artifact, write, all);
   }
@@ -295,17 +297,17 @@ bool Scoreboard::FailsStrictly() const {
   return !noted_claims.empty() || !unnoted_claims.empty();
 }
 
-Scoreboard JudgeResults(const std::string& folder, const std::string& root) {
-  return JudgeFolder(folder, root, false, false);
+Scoreboard JudgeResults(const std::string& folder) {
+  return JudgeFolder(folder, false, {});
 }
 
-Scoreboard WriteResults(const std::string& folder, const std::string& root, bool by_today) {
-  return JudgeFolder(folder, root, true, by_today);
+Scoreboard WriteResults(const std::string& folder, const std::string& today) {
+  return JudgeFolder(folder, true, today);
 }
 
 void DeclareAnew(const std::string& folder, const std::string& root) {
   Declared declared(root);
-  for (Artifact& artifact : LoadArtifacts(folder)) Declare(artifact, declared, true);
+  for (Artifact& artifact : LoadArtifacts(folder)) Declare(artifact, declared);
 }
 
 void WriteRun(const std::string& folder, const RunRecord& r) {

@@ -2,10 +2,8 @@
 //! @file
 //! What a results folder shows: tables, tidy CSVs, verdicts, claims and the run's record.
 //!
-//! They are made from the cells. An artifact whose cells are not in the folder (results/recorded/)
-//! is judged by its recorded tables (harness/report/recording/recording.hpp), with the layout, the
-//! claims and the published cells that its experiment has today; its tidy CSV is never written. A
-//! recording with an archive of its cells is unpacked first (harness/record/record.hpp).
+//! They are made from the cells. A recording is unpacked first (harness/record/record.hpp), and has
+//! the layout, the claims and the published cells that its experiments have today.
 
 #include <map>
 #include <set>
@@ -43,7 +41,6 @@ struct Scoreboard {
   std::vector<std::string> failed;     //!< "quantiles/table2 [row, column]: reason"
   std::map<std::string, Lack> lacks;   //!< what published cells that were not run need
   int partial = 0;                     //!< published cells not judged while cells are unmeasured
-  int recorded = 0;                    //!< artifacts judged by what was recorded
   std::map<std::string, int> origins;  //!< Origin::Text() -> artifacts with cells of it
 
   //! Something was not reproduced: MISMATCH, ORDER-ONLY, FAILED, or a claim that fails.
@@ -51,17 +48,17 @@ struct Scoreboard {
 };
 
 //! Verdicts and claims, now; writes nothing.
-//! @param root whose experiments/ say what recorded artifacts are by now; empty: as recorded
 //! @throws StoreError, ConfigError, CsvError
-Scoreboard JudgeResults(const std::string& folder, const std::string& root);
+Scoreboard JudgeResults(const std::string& folder);
 
-//! The same, and rebuilds every file derived from the cells; of a recorded artifact its layout, its
-//! copy of the published cells and their declaration. @throws the same
-//! @param by_today artifacts with cells, too, have layout, claims and published cells of today
-Scoreboard WriteResults(const std::string& folder, const std::string& root, bool by_today = false);
+//! The same, and rebuilds every file derived from the cells. @throws the same
+//! @param today a root whose experiments/ say layout, claims and published cells; empty: those that
+//! the cells were measured with stay
+Scoreboard WriteResults(const std::string& folder, const std::string& today = {});
 
-//! Declares the artifacts of a recorded folder as their experiments do today: layout, claims and
-//! copy of the published cells. @throws the same
+//! Declares the artifacts of a folder as the experiments of `root` do: layout, claims and copy of
+//! the published cells. Rows keep the labels, and cells the parameters, that they were measured
+//! with. @throws the same
 void DeclareAnew(const std::string& folder, const std::string& root);
 
 //! Writes run.json.

@@ -32,11 +32,9 @@ struct DatasetMean {
   double mean = 0, n = 0;
 };
 
-// The samples of one metric over some cells, and their means by data set. Of recorded cells there
-// are summaries only.
+// The samples of one metric over some cells, and their means by data set.
 struct Pool {
   std::vector<double> samples;
-  std::vector<Summary> summaries;
   bool measured = false;  // a cell has the metric
   std::vector<DatasetMean> datasets;
   std::string unit;
@@ -65,15 +63,6 @@ Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& col
   Pool pool;
   for (const ArtifactCell* cell : cells) {
     if (!cell->ok()) continue;
-    for (const RecordedMetric& metric : cell->recorded) {
-      if (metric.name != column.metric || !column.group.empty()) continue;
-      pool.unit = metric.unit;
-      pool.measured = true;
-      if (pool.unsteady.empty()) pool.unsteady = WhyUnsteady(cell->record->outcome, metric.unit);
-      pool.summaries.push_back(metric.summary);
-      AddToDataset(pool, cell->config.dataset, metric.summary.mean,
-                   static_cast<double>(metric.summary.n));
-    }
     const Metric* metric = FindMetric(cell->record->outcome, column.metric);
     if (!metric) continue;
     pool.unit = metric->unit;
@@ -109,81 +98,12 @@ TableCell FromInterval(const Interval& interval, std::int64_t n) {
   return cell;
 }
 
-// The mean's interval where the samples are gone.
-TableCell NormalMean(const Summary& s) {
-  TableCell cell = Exact(s.mean, s.n);
-  if (s.n < 2 || std::isnan(s.std)) return cell;
-  const double half = 1.96 * s.std / std::sqrt(static_cast<double>(s.n));
-  cell.ci_low = std::max(s.min, s.mean - half);
-  cell.ci_high = std::min(s.max, s.mean + half);
-  return cell;
-}
-
-// One summary of several, without a median.
-Summary Pooled(const std::vector<Summary>& parts) {
-  if (parts.size() == 1) return parts.front();
-  Summary all{};
-  all.median = all.ci_low = all.ci_high = all.mean = all.std = all.min = all.max = std::nan("");
-  double sum = 0, squares = 0;
-  for (const Summary& part : parts) {
-    all.failures += part.failures;
-    if (part.n == 0) continue;
-    const auto n = static_cast<double>(part.n);
-    all.n += part.n;
-    sum += n * part.mean;
-    if (part.n > 1) squares += (n - 1) * part.std * part.std;
-    all.min = std::fmin(all.min, part.min);
-    all.max = std::fmax(all.max, part.max);
-  }
-  const auto n = static_cast<double>(all.n);
-  if (all.n > 0) all.mean = sum / n;
-  for (const Summary& part : parts) {
-    const double apart = part.mean - all.mean;
-    if (part.n > 0) squares += static_cast<double>(part.n) * apart * apart;
-  }
-  if (all.n > 1) all.std = std::sqrt(squares / (n - 1));
-  return all;
-}
-
-// A statistic of recorded cells; no value where it needs their samples.
-TableCell RecordedStatistic(const Pool& pool, const std::string& statistic) {
-  const Summary s = Pooled(pool.summaries);
-  TableCell cell;
-  if (statistic == "failures") {
-    cell = Exact(static_cast<double>(s.failures), s.n + s.failures);
-  } else if (statistic == "n") {
-    cell = Exact(static_cast<double>(s.n), s.n);
-  } else if (s.n == 0) {
-    cell.reason = "all samples failed";
-    cell.failed = true;
-  } else if (statistic == "mean") {
-    cell = NormalMean(s);
-  } else if (statistic == "mean_by_dataset") {
-    cell = NormalMean(Summarise(DatasetMeans(pool), kBootstrapSeed));
-  } else if (statistic == "median") {
-    cell = FromInterval({s.median, s.ci_low, s.ci_high, IntervalMethod::kNone}, s.n);
-    if (!cell.has_value) cell.reason = "a recording keeps no samples to take the median of";
-  } else if (statistic == "min") {
-    cell = Exact(s.min, s.n);
-  } else if (statistic == "max") {
-    cell = Exact(s.max, s.n);
-  } else if (statistic == "sum") {
-    cell = Exact(s.mean * static_cast<double>(s.n), s.n);
-  } else if (statistic == "std") {
-    cell = Exact(s.std, s.n);
-    if (s.n < 2) cell.reason = "one sample has no spread";
-  }
-  cell.unit = pool.unit;
-  return cell;
-}
-
 TableCell Statistic(const Pool& pool, const std::string& statistic) {
   if (!pool.measured) {
     TableCell none;
     none.reason = "this metric was not measured";
     return none;
   }
-  if (!pool.summaries.empty()) return RecordedStatistic(pool, statistic);
   std::vector<double> numbers;
   for (double s : pool.samples) {
     if (!std::isnan(s)) numbers.push_back(s);
@@ -306,9 +226,6 @@ TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
   std::vector<double> fractions;
   for (const ArtifactCell* cell : cells) {
     if (!cell->ok()) continue;
-    for (const RecordedMetric& metric : cell->recorded) {
-      if (metric.share && metric.name == "time") fractions.push_back(*metric.share);
-    }
     const auto fraction = RooflineFractionOf(cell->record->outcome, cell->config.device, ceilings);
     if (fraction) fractions.push_back(fraction->value);
   }
@@ -358,26 +275,6 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
                                                   cells.size(), not_run == 1 ? "was" : "were"));
   }
   return cell;
-}
-
-// What the recorded table has where the summaries do not give the value.
-// Not for what follows from other columns: these have taken theirs, and a quotient may have been of
-// others then.
-void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
-                  TableCell& cell) {
-  const auto found = artifact.recorded_table.find({row, column.name});
-  const bool follows =
-      !column.ratio_of.empty() || !column.least_of.empty() || !column.interval_of.empty();
-  if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
-      cell.broken) {
-    return;
-  }
-  const RecordedValue& recorded = found->second;
-  const std::string partial = cell.partial;
-  cell = FromInterval({recorded.value, recorded.ci_low, recorded.ci_high, IntervalMethod::kNone},
-                      recorded.n);
-  cell.text = recorded.text;
-  cell.partial = partial;
 }
 
 // A value without an interval stands for itself.
@@ -460,12 +357,11 @@ std::string TwoDigits(double value) {
   return fmt::format("{:.{}f}", std::round(value * unit) / unit, std::max(0, places));
 }
 
-// A value with its interval in words; a single sample has none, and of none nothing is known.
+// A value with its interval in words; a single sample has none.
 TableCell InWords(const TableCell* of) {
   if (of == nullptr || !of->has_value) return of == nullptr ? TableCell{} : *of;
   TableCell cell;
-  cell.text = of->n == 0   ? TwoDigits(of->value)
-              : of->n == 1 ? TwoDigits(of->value) + " (one sample)"
+  cell.text = of->n == 1 ? TwoDigits(of->value) + " (one sample)"
               : std::isinf(of->ci_high)
                   ? TwoDigits(of->value) + " (unbounded)"
                   : fmt::format("{} ({} to {})", TwoDigits(of->value), TwoDigits(of->ci_low),
@@ -512,9 +408,6 @@ std::vector<ColumnSpec> Columns(const Artifact& artifact) {
 
 // Samples of the first metric of a cell, failed ones too.
 std::int64_t SamplesOf(const ArtifactCell& cell) {
-  if (!cell.recorded.empty()) {
-    return cell.recorded.front().summary.n + cell.recorded.front().summary.failures;
-  }
   const std::vector<Metric>& metrics = cell.record->outcome.metrics;
   return metrics.empty() ? 0 : static_cast<std::int64_t>(metrics.front().samples.size());
 }
@@ -573,7 +466,6 @@ Table BuildTable(const Artifact& artifact) {
       }
       TableCell& cell = table.cells[{row, column.name}];
       cell = CellOf(artifact, table, row, cells, column);
-      TakeRecorded(artifact, row, column, cell);
       cell.dataset = dataset;
     }
   }

@@ -271,12 +271,6 @@ TEST(BuildTable, AValueInTwoDigitsWithItsInterval) {
   EXPECT_EQ(t.Find("A", "in words")->text, "2.3 (2.3 to 2.3)");
   EXPECT_EQ(t.Find("B", "in words")->text, "110 (one sample)");
   EXPECT_EQ(t.Find("G", "in words")->reason, "no CUDA device");
-  // Of a recorded table the number of samples is not known.
-  example.cells.clear();
-  example.cells.push_back(Example({}).cells.front());
-  example.cells.back().record->outcome.metrics.clear();
-  example.recorded_table[{"A", "mean"}] = {.value = 2.345};
-  EXPECT_EQ(BuildTable(example).Find("A", "in words")->text, "2.3");
 }
 
 // What is not at hand neither wins nor hides the others.

@@ -15,7 +15,7 @@
 #include "harness/cli/shell.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/record/record.hpp"
-#include "harness/report/recording/recording.hpp"
+#include "harness/report/origins/written_table.hpp"
 #include "harness/report/table.hpp"
 
 namespace retable::harness {
@@ -29,6 +29,7 @@ using Place = std::pair<std::string, std::string>;  // row and column
 struct Edition {
   Artifact artifact;
   Table table;
+  bool written;  // its cells are not at hand
 };
 
 bool HasResults(const fs::path& folder) {
@@ -77,10 +78,9 @@ std::optional<Edition> ReadVersion(const std::string& git, const std::string& co
     WriteFileAtomically(here + "meta.json", meta.dump());
     std::vector<Artifact> artifacts = LoadArtifacts(folder.path().string());
     Artifact& version = artifacts.front();
-    ReadRecording(version);
-    Table table = BuildTable(version);
+    Table table = ReadWrittenTable(version);
     version.folder = now.folder;
-    return Edition{std::move(version), std::move(table)};
+    return Edition{std::move(version), std::move(table), true};
   } catch (const std::exception&) {  // of a form that is not read any more
     return std::nullopt;
   }
@@ -130,17 +130,17 @@ std::map<std::string, std::vector<Edition>> ReadEditions(const HistoryQuery& que
     if (!read.insert(fs::weakly_canonical(folder)).second) continue;
     // One folder that cannot be read must not keep the others from being shown.
     try {
+      const bool written = HasNoCells(folder);
       for (Artifact& artifact : LoadArtifacts(folder, wanted)) {
-        if (artifact.recorded) ReadRecording(artifact);
-        Table table = BuildTable(artifact);
+        Table table = written ? ReadWrittenTable(artifact) : BuildTable(artifact);
         std::vector<Edition>& all = editions[artifact.id];
         bool committed = false;
-        if (artifact.recorded && !query.repository.empty()) {
+        if (written && !query.repository.empty()) {
           std::vector<Edition> versions = ReadVersions(query.repository, artifact);
           committed = !versions.empty() && TableCsv(versions.front().table) == TableCsv(table);
           std::move(versions.begin(), versions.end(), std::back_inserter(all));
         }
-        if (!committed) all.push_back({std::move(artifact), std::move(table)});
+        if (!committed) all.push_back({std::move(artifact), std::move(table), written});
       }
     } catch (const std::exception& problem) {
       std::cerr << "note: left out of the history: " << problem.what() << "\n";
@@ -190,7 +190,8 @@ std::optional<HistoryPoint> PointOf(const Edition& edition, const Place& place) 
   HistoryPoint point;
   point.folder = fs::path(edition.artifact.folder).lexically_normal().filename().string();
   point.profile = edition.artifact.profile;
-  const std::vector<Origin> origins = OriginsOf(edition.artifact);
+  std::vector<Origin> origins = OriginsOf(edition.artifact);
+  if (edition.written) origins = edition.artifact.provenance;
   if (!origins.empty()) {
     const Origin& last =
         *std::max_element(origins.begin(), origins.end(),

@@ -184,11 +184,6 @@ std::string ScoreboardText(const Scoreboard& board) {
     text += fmt::format("measured with {}: {} artifact{}\n", origin, artifacts,
                         artifacts == 1 ? "" : "s");
   }
-  if (board.recorded > 0) {
-    text += fmt::format(
-        "of {} artifact{} the cells are not in the folder: judged from the recorded tables\n",
-        board.recorded, board.recorded == 1 ? "" : "s");
-  }
   return text;
 }
 
