@@ -175,10 +175,6 @@ Files FilesOf(const std::string& folder, const std::vector<Artifact>& artifacts)
       if (!files.contains("cells/" + cell.key + ".json")) AddCell(folder, cell.key, files);
     }
   }
-  std::error_code none;
-  for (const auto& file : fs::directory_iterator(folder + "/gpu-check", none)) {
-    add("gpu-check/" + file.path().filename().string());
-  }
   return files;
 }
 
