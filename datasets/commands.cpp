@@ -107,7 +107,7 @@ std::vector<int> OpenMlIds(const std::vector<std::string>& names, OpenMlServer* 
       if (member.openml > 0 && member.origin != "embedded")
         add(member.openml);
       else
-        err << member.name << ": " << member.origin << ", nothing to fetch\n";
+        err << member.name << ": " << member.origin << ", no file to fetch\n";
     }
   }
   return ids;
@@ -314,10 +314,9 @@ int Path(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     return kOk;
   }
   std::size_t absent = 0;
-  for (const CacheRecord& record : Records(cache, arguments.names, err, absent)) {
-    out << cache.FilePath(record).string() << '\n';
-  }
-  return absent > 0 ? kSomeFailed : kOk;
+  const auto records = Records(cache, arguments.names, err, absent);
+  for (const CacheRecord& record : records) out << cache.FilePath(record).string() << '\n';
+  return absent > 0 || records.empty() ? kSomeFailed : kOk;
 }
 
 int Mirror(const Arguments& arguments, std::ostream& out, std::ostream& err) {

@@ -286,11 +286,12 @@ TEST_F(CacheTest, CommandsSayHowTheyAreUsed) {
   EXPECT_EQ(Run({"fetch", "adlt"}), 1);
   EXPECT_TRUE(Said("did you mean \"adult\""));
   EXPECT_EQ(Run({"fetch", "iris", "houses"}), 0);
-  EXPECT_TRUE(Said("iris: embedded, nothing to fetch"));
-  EXPECT_TRUE(Said("cal_housing: embedded, nothing to fetch"));
+  EXPECT_TRUE(Said("iris: embedded, no file to fetch"));
+  EXPECT_TRUE(Said("cal_housing: embedded, no file to fetch"));
   EXPECT_EQ(Run({"path"}), 0);
   EXPECT_EQ(out.str(), cache_folder.path().string() + "\n");
   EXPECT_EQ(Run({"path", "covertype"}), 2);
+  EXPECT_EQ(Run({"path", "iris"}), 2);  // there is no path to print
   EXPECT_EQ(Run({"verify", "covertype"}), 2);
   EXPECT_EQ(Run({"mirror"}), 1);
   EXPECT_EQ(Run({"list", "iris"}), 1);
