@@ -296,15 +296,16 @@ class ExplainProtocol final : public harness::Protocol {
     return std::get<double>(cell.settings.at("budget")) * (cell.device == "cpu" ? 1.0 / 3 : 3);
   }
 
-  // At least a row a thread: 64 to begin with, and as few as there are threads for interactions,
+  // 64 to begin with; on a processor whole rounds of its threads, of interactions one will do,
   // where XGBoost takes seconds a row.
   static std::size_t FirstRows(const harness::CellConfig& cell, std::size_t wanted,
                                bool interactions) {
     if (std::get<bool>(cell.settings.at("all_rows"))) return wanted;
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
     const auto threads = static_cast<std::size_t>(asked > 0 ? asked : AvailableThreads());
-    const bool few = interactions && cell.device == "cpu";
-    return std::max<std::size_t>(few ? threads : 64, LeastRows(wanted));
+    const std::size_t least = LeastRows(wanted);
+    if (cell.device != "cpu") return std::max<std::size_t>(64, least);
+    return WholeRounds(std::max<std::size_t>(interactions ? 1 : 64, least), threads);
   }
 
   static void Report(const std::vector<double>& seconds, const std::vector<double>& kernel,

@@ -19,10 +19,15 @@ struct Portion {
   double seconds = 0;
 };
 
+//! `least` rows, or as many more as make whole rounds of `threads`. Of 24 rows that 16 threads
+//! share, the last 8 take as long as 16 would, which scaling multiplies.
+inline std::size_t WholeRounds(std::size_t least, std::size_t threads) {
+  return (least + threads - 1) / threads * threads;
+}
+
 //! Rows that one call explains within `budget` seconds, as far as four times more than were tried
-//! can tell: `rows`, or a multiple of `first` below. (Of 24 rows that 16 threads share, the last 8
-//! take as long as 16 would, which scaling multiplies: `first` is no less than the threads.)
-//! @param seconds_of explains so many rows, and says how long that took
+//! can tell: `rows`, or a multiple of `first` below. @param seconds_of explains so many rows, and
+//! says how long that took
 template <class SecondsOf>
 Portion Affordable(std::size_t rows, std::size_t first, double budget, SecondsOf&& seconds_of) {
   std::size_t count = std::min(rows, first);

@@ -16,6 +16,13 @@ TEST(Portion, NoTimeIsScaledFromLessThanATwentiethOrAThousandRows) {
   EXPECT_EQ(LeastRows(1000000), 1000u);
 }
 
+TEST(Portion, RoundsOfTheThreadsAreWhole) {
+  EXPECT_EQ(WholeRounds(10, 16), 16u);
+  EXPECT_EQ(WholeRounds(16, 16), 16u);
+  EXPECT_EQ(WholeRounds(500, 16), 512u);
+  EXPECT_EQ(WholeRounds(500, 1), 500u);
+}
+
 TEST(Portion, ASlowMethodTakesTheFirstRowsAFastOneAll) {
   std::vector<std::size_t> tried;
   const auto at = [&](double seconds_a_row) {

@@ -114,7 +114,8 @@ class TopKProtocol final : public harness::Protocol {
 
     harness::Outcome outcome;
     outcome.facts["model"] = problem.origin;
-    outcome.facts["threads"] = threads > 0 ? threads : std::int64_t{AvailableThreads()};
+    const std::int64_t used = threads > 0 ? threads : AvailableThreads();
+    outcome.facts["threads"] = used;
     const std::size_t few = std::clamp<std::size_t>(MatrixRows(problem) / 8, 2, 17);
     const RowBlock head = problem.Rows().slice(0, std::min(wanted, few));
     const double difference = Difference(search.find(head), all_pairs(head));
@@ -127,7 +128,9 @@ class TopKProtocol final : public harness::Protocol {
     if (!outcome.verification.ok) return outcome;
 
     const auto [count, seconds] = Affordable(
-        wanted, std::max<std::size_t>(16, LeastRows(wanted)), budget / 3, [&](std::size_t rows) {
+        wanted,
+        WholeRounds(std::max<std::size_t>(16, LeastRows(wanted)), static_cast<std::size_t>(used)),
+        budget / 3, [&](std::size_t rows) {
           return harness::TimeOnce([&] { call(problem.Rows().slice(0, rows)); });
         });
     const RowBlock some = problem.Rows().slice(0, count);
@@ -151,9 +154,8 @@ class TopKProtocol final : public harness::Protocol {
                      (4 * features + 16.0 * static_cast<double>(k) * problem.model.groups)}};
     if (!searches) work.push_back(matrix->work(problem.model, wanted, true).front());
     outcome.costs = CostsOf(work, timing.cores_used);
-    outcome.facts["method"] =
-        fmt::format("{} threads{}", threads > 0 ? threads : std::int64_t{AvailableThreads()},
-                    count < wanted ? fmt::format(", from {} rows", count) : "");
+    outcome.facts["method"] = fmt::format(
+        "{} threads{}", used, count < wanted ? fmt::format(", from {} rows", count) : "");
     if (count < wanted) {
       outcome.facts["scaled"] = fmt::format("measured on {} rows, times {:f}", count, scale);
     }

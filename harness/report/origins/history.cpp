@@ -190,8 +190,8 @@ std::optional<HistoryPoint> PointOf(const Edition& edition, const Place& place) 
   HistoryPoint point;
   point.folder = fs::path(edition.artifact.folder).lexically_normal().filename().string();
   point.profile = edition.artifact.profile;
-  std::vector<Origin> origins = OriginsOf(edition.artifact);
-  if (edition.written) origins = edition.artifact.provenance;
+  const std::vector<Origin> origins =
+      edition.written ? edition.artifact.provenance : OriginsOf(edition.artifact);
   if (!origins.empty()) {
     const Origin& last =
         *std::max_element(origins.begin(), origins.end(),
