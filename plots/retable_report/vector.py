@@ -1,5 +1,6 @@
 """Makes the SVG of a figure small and gives it the page's colours: shared classes, short ids, relative paths, no empty groups."""
 
+import functools
 import re
 
 from markupsafe import Markup
@@ -162,5 +163,8 @@ def inline(svg, alt, classes):
     body = re.sub(r' style="([^"]*)"', classes, body)
     body = re.sub(r' d="([^"]*)"', small_path, body)
     body = re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body)
+    # HTML asks for quotes only where a value has other signs than these; a slash after it needs a space.
+    bare = functools.partial(re.sub, r' ([\w-]+)="([\w.#-]+)"(/?)', lambda m: f" {m.group(1)}={m.group(2)}{m.group(3) and ' /'}")
+    body = re.sub(r"<\w[^>]*>", lambda m: bare(m.group()), body)
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
                   f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')
