@@ -159,8 +159,9 @@ template <class Real>
 std::pair<std::size_t, std::size_t> CopyClean(const Real* values, std::size_t n, double min,
                                               std::array<Real, kCpuTile + 8>& clean) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (values[i] == values[i]) clean[kept++] = values[i];
+  for (std::size_t i = 0; i < n; ++i) {  // without a branch, which would be guessed wrong
+    clean[kept] = values[i];
+    kept += values[i] == values[i] ? 1 : 0;
   }
   const std::size_t padding = (8 - kept % 8) % 8;
   std::fill_n(clean.begin() + static_cast<std::ptrdiff_t>(kept), padding, static_cast<Real>(min));

@@ -37,6 +37,14 @@ class Owen final : public ShapleyEstimator {
     CheckBudget(*this, d, budget);
     const std::int64_t intervals = budget / MarginalsPerPoint(d) - 1;
     ShapleyEstimate sum{std::vector<double>(static_cast<std::size_t>(d), 0.0), 0};
+    constexpr std::size_t kTogether = 8192;  // words of coalitions, at least
+    std::vector<std::uint64_t> masks;
+    std::vector<double> weights;
+    const auto add = [&](const std::vector<bool>& set, double weight) {
+      AppendMarginals(set, masks);
+      weights.push_back(weight);
+      if (masks.size() >= kTogether) AskFor(game, masks, weights, sum);
+    };
     for (std::int64_t point = 0; point <= intervals; ++point) {
       const double q = static_cast<double>(point) / static_cast<double>(intervals);
       const double end = point == 0 || point == intervals ? 0.5 : 1.0;
@@ -45,12 +53,13 @@ class Owen final : public ShapleyEstimator {
       for (std::int64_t run = 0; run < kRuns; ++run) {
         auto set = RandomSet(d, halved_ ? q / 2 : q, seed,
                              static_cast<std::uint64_t>(point * kRuns + run));
-        AddMarginals(game, set, weight, sum);
+        add(set, weight);
         if (!halved_) continue;
         for (auto&& player : set) player = !player;
-        AddMarginals(game, set, weight, sum);
+        add(set, weight);
       }
     }
+    if (!weights.empty()) AskFor(game, masks, weights, sum);
     return sum;
   }
 
@@ -67,24 +76,36 @@ class Owen final : public ShapleyEstimator {
     return in;
   }
 
-  static void AddMarginals(const Game& game, const std::vector<bool>& set, double weight,
-                           ShapleyEstimate& sum) {
+  // The set with one player changed, for each player, and the set.
+  static void AppendMarginals(const std::vector<bool>& set, std::vector<std::uint64_t>& masks) {
     const std::size_t d = set.size(), words = CoalitionWords(static_cast<int>(d));
-    std::vector<std::uint64_t> masks((d + 1) * words, 0);
+    std::vector<std::uint64_t> mask(words, 0);
     for (std::size_t i = 0; i < d; ++i) {
-      if (set[i]) masks[d * words + i / 64] |= std::uint64_t{1} << (i % 64);
+      if (set[i]) mask[i / 64] |= std::uint64_t{1} << (i % 64);
     }
-    for (std::size_t i = 0; i < d; ++i) {  // the set with player i changed
-      std::copy_n(masks.begin() + static_cast<std::ptrdiff_t>(d * words), words,
-                  masks.begin() + static_cast<std::ptrdiff_t>(i * words));
-      masks[i * words + i / 64] ^= std::uint64_t{1} << (i % 64);
+    for (std::size_t i = 0; i <= d; ++i) {
+      masks.insert(masks.end(), mask.begin(), mask.end());
+      if (i < d) masks[masks.size() - words + i / 64] ^= std::uint64_t{1} << (i % 64);
     }
-    std::vector<double> v(d + 1);
-    EvaluateChecked(game, masks, v);
-    for (std::size_t i = 0; i < d; ++i) {
-      sum.values[i] += weight * (set[i] ? v[d] - v[i] : v[i] - v[d]);
+  }
+
+  // Adds the marginals of all sets so far, and forgets these.
+  static void AskFor(const Game& game, std::vector<std::uint64_t>& masks,
+                     std::vector<double>& weights, ShapleyEstimate& sum) {
+    const std::size_t d = sum.values.size(), words = CoalitionWords(static_cast<int>(d));
+    std::vector<double> values(weights.size() * (d + 1));
+    EvaluateChecked(game, masks, values);
+    for (std::size_t s = 0; s < weights.size(); ++s) {
+      const double* v = values.data() + s * (d + 1);
+      const std::uint64_t* set = masks.data() + (s * (d + 1) + d) * words;
+      for (std::size_t i = 0; i < d; ++i) {
+        const bool in = ((set[i / 64] >> (i % 64)) & 1) != 0;
+        sum.values[i] += weights[s] * (in ? v[d] - v[i] : v[i] - v[d]);
+      }
     }
-    sum.evaluations += static_cast<std::int64_t>(d) + 1;
+    sum.evaluations += static_cast<std::int64_t>(values.size());
+    masks.clear();
+    weights.clear();
   }
 
   bool halved_;
