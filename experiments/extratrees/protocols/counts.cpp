@@ -36,8 +36,17 @@ class CountsProtocol final : public harness::Protocol {
     add("rows", "rows", static_cast<double>(data.train_rows));
     add("features", "columns", static_cast<double>(data.columns));
     add("classes", "classes", data.classes);
-    outcome.verification = {true, data.rows() == data.labels.size(), "labels without a row", 0,
-                            0,    "the data set's own size"};
+    const datasets::Member known =
+        datasets::Catalog().Resolve(cell.dataset, datasets::FetchPolicy::kNone).front();
+    outcome.verification = {
+        true,
+        static_cast<std::int64_t>(data.rows()) == known.rows &&
+            static_cast<std::int64_t>(data.columns) == known.columns,
+        fmt::format("{} rows of {} features, {} of {} in the catalogue", data.rows(), data.columns,
+                    known.rows, known.columns),
+        0,
+        0,
+        "the catalogue's size"};
     return outcome;
   }
 };

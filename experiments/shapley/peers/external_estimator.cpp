@@ -50,7 +50,8 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
         std::memcpy(estimate.values.data(), array.bytes.data(), array.bytes.size());
         return estimate;
       }
-      const std::vector<double> values = Valued(game, array);
+      const std::vector<double> values =
+          Valued(game, array, static_cast<std::uint64_t>(2 * budget - estimate.evaluations));
       estimate.evaluations += static_cast<std::int64_t>(values.size());
       program_->Load({{"task", "values"}}, {"values", "float64", {values.size()}, {}},
                      std::as_bytes(std::span(values)));
@@ -58,12 +59,19 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
   }
 
  private:
-  static std::vector<double> Valued(const shapley::Game& game, const WireArray& array) {
+  // `left`: values that the program may still ask for.
+  static std::vector<double> Valued(const shapley::Game& game, const WireArray& array,
+                                    std::uint64_t left) {
     const auto players = static_cast<std::size_t>(game.dimension());
     if (array.name != "coalitions" || array.type != "uint8" || array.shape.size() != 2 ||
         array.shape[1] != players) {
       throw std::runtime_error("\"coalitions\" is uint8, a row of " + std::to_string(players) +
                                " a coalition");
+    }
+    if (array.shape[0] == 0 || array.shape[0] > left) {
+      throw std::runtime_error("\"coalitions\" asks for " + std::to_string(array.shape[0]) +
+                               " values, of 1 to " + std::to_string(left) +
+                               " that \"evaluations\" leaves");
     }
     const std::size_t words = shapley::CoalitionWords(game.dimension());
     std::vector<double> values(array.shape[0]);
@@ -74,7 +82,7 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
         masks[k * words + i / 64] |= std::uint64_t{in ? 1u : 0u} << (i % 64);
       }
     }
-    game.evaluate(masks, values);
+    EvaluateChecked(game, masks, values);
     return values;
   }
 
