@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,6 +21,7 @@
 #include "harness/record/paths.hpp"
 #include "harness/report/artifact.hpp"
 #include "harness/report/origins/provenance.hpp"
+#include "harness/report/table.hpp"
 #include "harness/run/steadiness.hpp"
 
 namespace retable::harness {
@@ -306,16 +308,39 @@ std::string HashOf(const std::string& folder) {
   return Sha256(all);
 }
 
+// Whether the figure shows single samples, which no packed table has.
+bool ShowsSamples(const std::string& meta) {
+  const json declared = json::parse(meta);
+  const json::json_pointer at("/figure/kind");
+  const std::string kind = declared.contains(at) ? declared.at(at).get<std::string>() : "";
+  return kind == "violin" || kind == "histogram";
+}
+
 // Makes the folder `to` of a recording with an archive; `stamp` says what it is made of.
 void MakeReadable(const std::string& recording, const std::string& root, const std::string& to,
                   const std::string& stamp) {
   const std::string kept_stamp = to + "/.made-of";
   if (ReadOrEmpty(kept_stamp) == stamp) return;
+  const TemporaryFolder unpacked;
+  std::set<std::string> of_samples;
   Files tables;
   Read(ArchiveAt(recording), [&](const std::string& path, const std::string& content) {
+    WriteInto(unpacked.path(), path, content);
     if (!IsPacked(path) && !path.ends_with(".paper.csv")) return;
-    tables[path] = path.ends_with(kMeta) ? WithoutCells(content) : content;
+    const bool meta = path.ends_with(kMeta);
+    if (meta && ShowsSamples(content)) of_samples.insert(path.substr(0, path.find('.')));
+    tables[path] = meta ? WithoutCells(content) : content;
   });
+  for (Artifact& artifact : LoadArtifacts(
+           unpacked.path(), [&](const std::string& id) { return of_samples.contains(id); })) {
+    for (ArtifactCell& cell : artifact.cells) {
+      if (!cell.record) continue;
+      std::erase_if(cell.record->outcome.metrics,
+                    [&](const Metric& metric) { return metric.name != artifact.figure_metric; });
+    }
+    const std::string samples = SamplesCsv(artifact, std::numeric_limits<std::size_t>::max());
+    if (!samples.empty()) tables[artifact.id + ".samples.csv"] = samples;
+  }
   for (const std::string& path : OthersIn(recording, {})) {
     tables[path] = ReadWhole(recording + "/" + path);
   }

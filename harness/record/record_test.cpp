@@ -222,5 +222,24 @@ TEST_F(Stretches, TheTablesInAnArchiveAreMadeAgainToo) {
   }
 }
 
+// Tables have no single samples: violins and histograms need them, of their own metric.
+TEST_F(Stretches, AReadableRecordingHasTheSamplesThatItsFigureShows) {
+  const std::string root = here_.path().string();
+  fs::create_directories(here_.path() / "experiments");
+  Plan plan = PlanOf({Timed("a", "cpu", "cpu")});
+  Save(plan.cells[0], Machine("Xeon", "", "1"));
+  const auto lines = [&](const std::string& kind, const std::string& metric) {
+    plan.experiment.figure = {{"kind", kind}, {"metric", metric}};
+    WriteMeta(plan, "paper", Folder());
+    RecordResults(Folder(), root, "one", true);
+    const std::string samples = ReadOrEmpty(ReadableRecordings(root) + "/one/f/t.samples.csv");
+    return std::count(samples.begin(), samples.end(), '\n');
+  };
+  EXPECT_EQ(lines("violin", "time"), 1 + 3);
+  EXPECT_EQ(lines("line", "time"), 0);
+  EXPECT_EQ(lines("histogram", "time"), 1 + 3);
+  EXPECT_EQ(lines("histogram", "rate"), 0);
+}
+
 }  // namespace
 }  // namespace retable::harness

@@ -209,6 +209,15 @@ def read_dicts(path, problems, shown, needs=(), missing=True):
     return filled
 
 
+def read_samples(path, problems, shown):
+    """@return of each label, device, metric and unit a dict of these and the values as text, "" a failed one."""
+    groups = {}
+    for row in read_dicts(path, problems, shown, ("label", "metric", "value")):
+        groups.setdefault(tuple(row.get(field, "") for field in ("label", "device", "metric", "unit")), []).append(row["value"])
+    return [{"label": label, "device": device, "metric": metric, "unit": unit, "values": values}
+            for (label, device, metric, unit), values in groups.items()]
+
+
 def artifact_files(root):
     """@return {artifact name: set of suffixes present}."""
     found = {}
@@ -237,7 +246,7 @@ def read_artifact(root, name, suffixes):
     if ".csv" in suffixes:
         artifact.table = read_rows(base + ".csv", artifact.problems, f"{name}.csv")
     if ".samples.csv" in suffixes:
-        artifact.samples = read_dicts(base + ".samples.csv", artifact.problems, f"{name}.samples.csv", ("label", "metric", "value"))
+        artifact.samples = read_samples(base + ".samples.csv", artifact.problems, f"{name}.samples.csv")
     if ".curves.csv" in suffixes:
         artifact.curves = read_dicts(base + ".curves.csv", artifact.problems, f"{name}.curves.csv", ("label", "curve", "x", "y"))
     return artifact

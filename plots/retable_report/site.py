@@ -41,6 +41,24 @@ def merged(folder, root):
     return whole
 
 
+def smaller(text):
+    """The same page in fewer bytes: a shape that several figures have is drawn from the first of them; no ends of a table's rows and
+    cells, and no quotes where HTML needs none."""
+    first, same = {}, {}
+
+    def once(match):
+        same[match.group(1)] = first.setdefault(match.group(2), match.group(1))
+        return match.group() if same[match.group(1)] == match.group(1) else ""
+    text = re.sub(r'<path id="(p\d+-\d+)"([^>]*)/>', once, text).replace("<defs></defs>", "")
+    text = re.sub(r'href="#(p\d+-\d+)"', lambda m: f'href="#{same[m.group(1)]}"', text)
+    text = re.sub(r"</t[dhr]>\s*", "", text)
+
+    def bare(tag):  # a slash after a value without quotes needs a space
+        return re.sub(r' ([\w-]+)="([\w.#-]+)"(/?)', lambda m: f" {m.group(1)}={m.group(2)}{m.group(3) and ' /'}", tag.group())
+    return "".join(part if part.startswith("<script") else re.sub(r"<\w[^>]*>", bare, part)
+                   for part in re.split(r"(<script.*?</script>)", text, flags=re.S))
+
+
 def write(folder, out, scratch, say=lambda line: None):
     """Writes the site of the runs under `folder` into `out`; figures are drawn into `scratch`, or a folder of no duration."""
     if not scratch:
@@ -66,8 +84,7 @@ def write(folder, out, scratch, say=lambda line: None):
             pictures = {key: dict(trade, panels=trade["panels"][:1]) for key, trade in trades.items()}
         text = template.render(**shown, shown=[view], site={"digest": recorded_digest(folder)}, title=titles.get(view, ""),
                                data=page.json_text({"pareto": pictures}))
-        text = re.sub(r"</t[dhr]>\s*", "", text)  # HTML needs no ends of a table's rows and cells
-        render.write_atomically(os.path.join(out, name), text)
+        render.write_atomically(os.path.join(out, name), smaller(text))
     render.write_atomically(os.path.join(out, "site.css"), page.asset(*page.STYLE) + shown["plot_styles"])
     render.write_atomically(os.path.join(out, "site.js"), page.asset(*page.SCRIPT))
     return len(files)

@@ -31,8 +31,7 @@ matplotlib.rcParams.update({
     "axes.facecolor": "none", "figure.facecolor": PAPER, "savefig.facecolor": PAPER, "grid.color": GRID,
     "grid.linewidth": 0.7, "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": SIZE,
     "axes.titleweight": "bold", "axes.labelsize": SIZE, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
-    "xtick.major.width": 0.7, "ytick.major.width": 0.7, "xtick.major.size": 3, "ytick.major.size": 3,
-    "xtick.minor.size": 0, "ytick.minor.size": 0, "legend.frameon": False, "legend.fontsize": SMALL,
+    "xtick.bottom": False, "ytick.left": False, "xtick.major.size": 2, "ytick.major.size": 2, "legend.frameon": False, "legend.fontsize": SMALL,
     "lines.linewidth": 1.5, "lines.markersize": 4.2, "axes.unicode_minus": True, "axes.axisbelow": True,
     "path.simplify_threshold": 0.3})
 

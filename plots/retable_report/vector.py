@@ -1,6 +1,5 @@
 """Makes the SVG of a figure small and gives it the page's colours: shared classes, short ids, relative paths, no empty groups."""
 
-import functools
 import re
 
 from markupsafe import Markup
@@ -12,6 +11,8 @@ COLOURS = {style.INK: "--ink", style.MUTED: "--muted", style.GRID: "--grid", sty
 TOKEN = re.compile(r"<[^>]*>|[^<]+")
 # A clipped group and the head of the next one, which is clipped alike.
 CLIPPED_ALIKE = re.compile(r'(<g clip-path="[^"]*">)((?:<(?!/?g\b)[^>]*>)*)</g>\1')
+# Two shapes of one style with nothing but words between them.
+STYLED_ALIKE = re.compile(r'<path d="([^"]*)" class="(s\d+)"/>((?:<text[^>]*>[^<]*</text>)*)<path d="([^"]*)" class="\2"/>')
 
 
 class Classes:
@@ -32,6 +33,10 @@ class Classes:
             text = text.replace(colour, f"var({name})")
         text = ";".join(re.sub(r"\s*:\s*", ":", part.strip(), count=1) for part in text.split(";") if part.strip())
         return f' class="{self.names.setdefault(text, "s" + str(len(self.names)))}"' if text else ""
+
+    def opaque(self, name):
+        """Whether shapes of the class look the same as parts of one."""
+        return not any("opacity" in text for text, other in self.names.items() if other == name)
 
     def sheet(self):
         return Markup("".join(f".{name}{{{text}}}\n" for text, name in self.names.items()))
@@ -162,9 +167,10 @@ def inline(svg, alt, classes):
     body = re.sub(rf' clip-path="[^"]*"(?=[^>]*stroke: {style.GRID}\b)', "", body)
     body = re.sub(r' style="([^"]*)"', classes, body)
     body = re.sub(r' d="([^"]*)"', small_path, body)
+    merged = ""
+    while merged != body:
+        merged, body = body, STYLED_ALIKE.sub(lambda m: f'<path d="{m.group(1)}{m.group(4)}" class="{m.group(2)}"/>{m.group(3)}'
+                                              if classes.opaque(m.group(2)) else m.group(), body)
     body = re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body)
-    # HTML asks for quotes only where a value has other signs than these; a slash after it needs a space.
-    bare = functools.partial(re.sub, r' ([\w-]+)="([\w.#-]+)"(/?)', lambda m: f" {m.group(1)}={m.group(2)}{m.group(3) and ' /'}")
-    body = re.sub(r"<\w[^>]*>", lambda m: bare(m.group()), body)
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
                   f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')

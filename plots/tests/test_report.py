@@ -22,8 +22,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import fixture  # noqa: E402
+import numpy  # noqa: E402
 import report as program  # noqa: E402
 from retable_report import figures, inputs, markdown, model, numbers, page, pareto, site, style, vector  # noqa: E402
+from retable_report.figures import violin  # noqa: E402
 
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 
@@ -259,8 +261,8 @@ class WholeFolder(unittest.TestCase):
 
     def test_figures_share_their_styles_and_keep_their_text(self):
         classes = vector.Classes()
-        made = vector.inline('<svg viewBox="0 0 10 10"><g style="fill: none; stroke: red"><text>data: a="b"</text></g></svg>', "a: b; c", classes)
-        self.assertIn('<g class=s0><text>data: a="b"</text></g>', made)
+        made = vector.inline('<svg viewBox="0 0 10 10"><g style="fill: none; stroke: red"><text>data: a; b</text></g></svg>', "a: b; c", classes)
+        self.assertIn('<g class="s0"><text>data: a; b</text></g>', made)
         self.assertEqual(classes.sheet(), ".s0{fill:none;stroke:red}\n")
         self.assertIn('aria-label="a: b; c"', made)
 
@@ -278,7 +280,7 @@ class WholeFolder(unittest.TestCase):
         body = ('<defs><path id="a" d="M 0 0 L 1 1" style="stroke: red"/></defs><g><use xlink:href="#a" x="2.5" y="3" style="fill: red"/></g>'
                 '<defs><path id="b" d="M 0 0"/></defs><use xlink:href="#b" x="0" y="0"/><use xlink:href="#b" x="1" y="1"/><g/>')
         made = vector.inline(f'<svg viewBox="0 0 10 10">{body}</svg>', "", vector.Classes())
-        self.assertIn('<path d="M2.5 3l1 1" class=s0 />', made)
+        self.assertIn('<path d="M2.5 3l1 1" class="s0"/>', made)
         self.assertEqual(made.count("<use"), 2)
         self.assertNotIn("<g>", made)
         curve = vector.inline('<svg viewBox="0 0 10 10"><path id="a" d="M 0 0 C 1 1 2 2 3 3"/><use xlink:href="#a" x="2.5" y="3"/></svg>',
@@ -290,7 +292,29 @@ class WholeFolder(unittest.TestCase):
         made = vector.inline(f'<svg viewBox="0 0 9 9">{group.format("c", 1)}{group.format("c", 2)}{group.format("e", 3)}</svg>',
                              "", vector.Classes())
         self.assertEqual(made.count("<g "), 2)
-        self.assertEqual(made.count("<path"), 3)
+        self.assertEqual(made.count("<path"), 2)
+        self.assertIn('d="M0 1l1 0M0 2l1-1"', made)
+
+    def test_shapes_of_one_style_are_one_where_only_words_stand_between_them(self):
+        shape, word = '<path d="M 0 {} L 1 1" style="{}"/>', '<text style="fill: red">{}</text>'
+        def made(style, between=word.format("a")):
+            return vector.inline(f'<svg viewBox="0 0 9 9">{shape.format(1, style)}{between}{shape.format(2, style)}</svg>', "", vector.Classes())
+        self.assertIn('<path d="M0 1l1 0M0 2l1-1" class="s0"/><text class="s1">a</text></svg>', made("stroke: red"))
+        self.assertEqual(made("stroke: red; opacity: 0.5").count("<path"), 2)  # where they cross it is darker
+        self.assertEqual(made("stroke: red", shape.format(3, "stroke: blue")).count("<path"), 3)
+
+    def test_a_shape_of_several_figures_is_drawn_once_on_a_page(self):
+        figure = '<svg><defs><path id="p{0}-0" d="M0 0" class="s1"/></defs><use href="#p{0}-0" x="1" y="2"/></svg>'
+        self.assertEqual(site.smaller(figure.format(1) + figure.format(2) + '<script>a = "b"</script><td class="t u">x</td>'),
+                         '<svg><defs><path id=p1-0 d="M0 0" class=s1 /></defs><use href=#p1-0 x=1 y=2 /></svg>'
+                         '<svg><use href=#p1-0 x=1 y=2 /></svg><script>a = "b"</script><td class="t u">x')
+
+    def test_a_violin_has_the_points_that_its_shape_needs(self):
+        x = numpy.linspace(0, 1, 101)
+        for y, most in ((0 * x, 2), (numpy.abs(x - .5), 3), (numpy.exp(-50 * (x - .5) ** 2), 20)):
+            kept = violin.needed(x, y)
+            self.assertLessEqual(len(kept[0]), most)
+            self.assertLess(numpy.abs(numpy.interp(x, *kept) - y).max(), .011)
 
     def test_code_and_long_names(self):
         self.assertEqual(page.code_spans("type `a <b>` now"), "type <code>a &lt;b&gt;</code> now")
@@ -513,7 +537,7 @@ class Figures(unittest.TestCase):
                      figure={"kind": "line", "x": "size"})
 
     def samples(self, label, values, **more):
-        return [{"label": label, "metric": "NIAE", "unit": "", "device": "cpu", "value": v, **more} for v in values]
+        return [{"label": label, "metric": "NIAE", "unit": "", "device": "cpu", "values": values, **more}]
 
     def test_violin_keeps_row_order_and_counts_failures(self):
         data = self.samples("B", [str(.01 * i) for i in range(30)] + ["", "nan"]) + self.samples("A", ["0.5"] * 5) + self.samples("C", [""])
@@ -922,7 +946,7 @@ class Site(Temporary):
         pages = {name: Page(text) for name, text in files.items() if name.endswith(".html")}
         for name, made in pages.items():
             self.assertEqual(made.errors, [], name)
-            self.assertIn(f'content="{inputs.recorded_digest(recorded)}"', files[name])
+            self.assertIn(f"content={inputs.recorded_digest(recorded)}>", files[name])
             for link in made.links:
                 if link in ("site.css", "data:,"):
                     continue

@@ -41,7 +41,6 @@ def finish(page, ax, names, reach, left, head):
     ax.set_ylim(len(names) - .5, -.5)
     ax.set_yticks(range(len(names)))
     ax.set_yticklabels(names)
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(True, axis="x")
     wide = WIDTH - left - .2 > 3.4

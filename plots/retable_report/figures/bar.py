@@ -108,7 +108,6 @@ class Bars:
         ax.set_ylim(len(names) - .5, -.5)
         ax.set_yticks(range(len(names)))
         ax.set_yticklabels(names)
-        ax.tick_params(axis="y", length=0)
         ax.grid(True, axis="x")
         if self.log:
             ax.set_xscale("log")
@@ -117,7 +116,7 @@ class Bars:
             logarithmic(ax.xaxis, *span)
         else:
             linear(ax.xaxis)
-        ax.tick_params(axis="x", labelbottom=last, length=3 if last else 0)
+        ax.tick_params(axis="x", labelbottom=last)
 
 
 def draw_bar(artifact, figure):

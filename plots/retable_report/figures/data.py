@@ -67,12 +67,10 @@ def sample_groups(artifact, metric):
                 continue
             label = row.get("label", "")
             name = f"{label}, {row.get('device', '')}" if len(devices[label]) > 1 else label
-            value = number(row.get("value"))
+            values = [number(value) for value in row["values"]]
             group = groups.setdefault(name, [[], 0])
-            if value is None:
-                group[1] += 1
-            else:
-                group[0].append(value)
+            group[0] += [value for value in values if value is not None]
+            group[1] += values.count(None)
         return groups
 
     groups, machines = collect(artifact), []

@@ -31,7 +31,21 @@ def density(values, low, high, count=72):
     smooth = numpy.convolve(counts, kernel / kernel.sum(), "same")
     grid = numpy.linspace(max(low, values.min()), min(high, values.max()), count)
     heights = numpy.interp(grid, (edges[:-1] + edges[1:]) / 2, smooth)
-    return (grid, heights / heights.max()) if heights.max() > 0 else None
+    return needed(grid, heights / heights.max()) if heights.max() > 0 else None
+
+
+def needed(x, y, error=.01):
+    """The points of a line from which no other differs by more than `error` (Douglas and Peucker 1973). @return (x, y)"""
+    kept, parts = {0, len(x) - 1}, [(0, len(x) - 1)]
+    while parts:
+        first, last = parts.pop()
+        off = numpy.abs(y[first:last + 1] - numpy.interp(x[first:last + 1], x[[first, last]], y[[first, last]]))
+        middle = first + int(off.argmax())
+        if off.max() > error:
+            kept.add(middle)
+            parts += [(first, middle), (middle, last)]
+    kept = sorted(kept)
+    return x[kept], y[kept]
 
 
 def span_of(everything, figure, log):
