@@ -38,15 +38,14 @@ class CountsProtocol final : public harness::Protocol {
     add("classes", "classes", data.classes);
     const datasets::Member known =
         datasets::Catalog().Resolve(cell.dataset, datasets::FetchPolicy::kNone).front();
-    outcome.verification = {
-        true,
-        static_cast<std::int64_t>(data.rows()) == known.rows &&
-            static_cast<std::int64_t>(data.columns) == known.columns,
-        fmt::format("{} rows of {} features, {} of {} in the catalogue", data.rows(), data.columns,
-                    known.rows, known.columns),
-        0,
-        0,
-        "the catalogue's size"};
+    outcome.verification = {true,
+                            static_cast<std::int64_t>(data.rows()) == known.rows &&
+                                static_cast<std::int64_t>(data.columns) == known.columns,
+                            fmt::format("{} rows of {} features, {} of {} in the catalogue",
+                                        data.rows(), data.columns, known.rows, known.columns),
+                            0,
+                            0,
+                            "the catalogue's size"};
     return outcome;
   }
 };
