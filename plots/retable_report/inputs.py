@@ -187,22 +187,26 @@ def read_rows(path, problems, shown, missing=True):
     return rows
 
 
-def read_dicts(path, problems, shown, needs=(), missing=True):
-    """@return the rows of a CSV as dicts; a short row is filled with "", a missing column is a problem."""
+def read_table(path, problems, shown, needs, missing=True):
+    """@return the names of a CSV's columns and its rows, short ones filled with ""; a missing column is a problem."""
     rows = read_rows(path, problems, shown, missing)
-    if not rows:
-        return []
     header = []
-    for name in rows[0]:  # an axis may be called "n" like the column of counts: the axis comes first and keeps it
+    for name in rows[0] if rows else []:  # an axis may be called "n" like the column of counts: the axis comes first and keeps it
         name = name.strip().lstrip("\ufeff")
         header.append(name if name not in header else f"{name} (2)")
     lacking = [name for name in needs if name not in header]
-    if lacking:
+    if rows and lacking:
         problems.append(f"{shown} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}")
+    return header, [row + [""] * (len(header) - len(row)) for row in rows[1:]]
+
+
+def read_dicts(path, problems, shown, needs=(), missing=True):
+    """@return the rows of a CSV as dicts, "" in columns that it lacks."""
+    header, rows = read_table(path, problems, shown, needs, missing)
     filled = []
-    for row in rows[1:]:
+    for row in rows:
         item = dict.fromkeys(needs, "")
-        item.update(zip(header, row + [""] * (len(header) - len(row))))
+        item.update(zip(header, row))
         if item.get("unit") == "1":  # a pure number
             item["unit"] = ""
         filled.append(item)
@@ -211,10 +215,12 @@ def read_dicts(path, problems, shown, needs=(), missing=True):
 
 def read_samples(path, problems, shown):
     """@return of each label, device, metric and unit a dict of these and the values as text, "" a failed one."""
+    header, rows = read_table(path, problems, shown, ("label", "metric", "value"))
+    *names, value = [header.index(name) if name in header else None for name in ("label", "device", "metric", "unit", "value")]
     groups = {}
-    for row in read_dicts(path, problems, shown, ("label", "metric", "value")):
-        groups.setdefault(tuple(row.get(field, "") for field in ("label", "device", "metric", "unit")), []).append(row["value"])
-    return [{"label": label, "device": device, "metric": metric, "unit": unit, "values": values}
+    for row in rows:
+        groups.setdefault(tuple(row[at] if at is not None else "" for at in names), []).append(row[value] if value is not None else "")
+    return [{"label": label, "device": device, "metric": metric, "unit": "" if unit == "1" else unit, "values": values}
             for (label, device, metric, unit), values in groups.items()]
 
 
