@@ -322,7 +322,7 @@ void MakeReadable(const std::string& recording, const std::string& root, const s
   const std::string kept_stamp = to + "/.made-of";
   if (ReadOrEmpty(kept_stamp) == stamp) return;
   const TemporaryFolder unpacked;
-  std::set<std::string> of_samples;
+  std::set<std::string> of_samples;  // artifacts whose figures show samples
   Files tables;
   Read(ArchiveAt(recording), [&](const std::string& path, const std::string& content) {
     WriteInto(unpacked.path(), path, content);

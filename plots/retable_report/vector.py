@@ -167,9 +167,9 @@ def inline(svg, alt, classes):
     body = re.sub(rf' clip-path="[^"]*"(?=[^>]*stroke: {style.GRID}\b)', "", body)
     body = re.sub(r' style="([^"]*)"', classes, body)
     body = re.sub(r' d="([^"]*)"', small_path, body)
-    merged = ""
-    while merged != body:
-        merged, body = body, STYLED_ALIKE.sub(lambda m: f'<path d="{m.group(1)}{m.group(4)}" class="{m.group(2)}"/>{m.group(3)}'
+    before = ""
+    while before != body:
+        before, body = body, STYLED_ALIKE.sub(lambda m: f'<path d="{m.group(1)}{m.group(4)}" class="{m.group(2)}"/>{m.group(3)}'
                                               if classes.opaque(m.group(2)) else m.group(), body)
     body = re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body)
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
