@@ -132,7 +132,11 @@ ActivityReading ReadActivity() {
 }
 
 bool Activity::Busy() const {
-  return seconds >= kShortest && (others > kBusyShare * processors || throttled > 0);
+  return Busy(kBusyShare * processors);
+}
+
+bool Activity::Busy(double most) const {
+  return seconds >= kShortest && (others > most || throttled > 0);
 }
 
 std::string Activity::Text() const {

@@ -39,6 +39,8 @@ struct Activity {
   //! Whether it can move a time: others took more than a tenth of the processors, or a processor
   //! was slowed. Less than a quarter of a second tells nothing.
   bool Busy() const;
+  //! The same of others that took more than so many processors.
+  bool Busy(double most) const;
   //! "other processes took 1.6 of 2 processors (cc1plus, ninja)".
   std::string Text() const;
 };

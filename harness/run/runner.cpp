@@ -176,7 +176,7 @@ class Campaign {
   bool Again(Remeasurable& cell, RunSummary& summary) {
     auto more = Once(*cell.cell);
     if (!more || (interrupts > 0 && more->outcome.status == "crash")) return false;
-    JudgeSteadiness(more->outcome, ActivityOfCell());
+    JudgeSteadiness(more->outcome, cell.cell->config.device, ActivityOfCell());
     AddExecution(cell.record, more->outcome);
     store_.Save(cell.record);
     ++summary.remeasured;
@@ -366,8 +366,9 @@ class Campaign {
     record.command = RepeatCommand(*slot.cell, options_);
     // A cell stopped by Ctrl-C is not a finding about the algorithm.
     if (interrupts > 0 && record.outcome.status == "crash") return;
-    JudgeSteadiness(record.outcome, slot.cell->exclusive ? std::optional<Activity>(ActivityOfCell())
-                                                         : std::nullopt);
+    JudgeSteadiness(
+        record.outcome, slot.cell->config.device,
+        slot.cell->exclusive ? std::optional<Activity>(ActivityOfCell()) : std::nullopt);
     store_.Save(record);
     ++summary.measured;
     schedule_.estimate.Learn(record.config, record.seconds);

@@ -12,6 +12,8 @@ namespace retable::harness {
 namespace {
 
 constexpr double kThrottledSamples = 0.1;
+// Threads that wait for each other all wait for the one whose processor another process takes.
+constexpr double kOthersOfThreads = 0.5;
 
 template <class T>
 T FactOr(const Outcome& outcome, const std::string& name, T fallback) {
@@ -33,7 +35,8 @@ bool IsTimed(const Outcome& outcome) {
                      [](const Metric& m) { return IsTime(m.unit) || IsRate(m.unit); });
 }
 
-void JudgeSteadiness(Outcome& outcome, const std::optional<Activity>& activity) {
+void JudgeSteadiness(Outcome& outcome, const std::string& device,
+                     const std::optional<Activity>& activity) {
   if (!IsTimed(outcome)) return;
   const Metric* time = TimeOf(outcome);
   const std::size_t samples = time == nullptr ? 0 : time->samples.size();
@@ -43,7 +46,10 @@ void JudgeSteadiness(Outcome& outcome, const std::optional<Activity>& activity) 
     Add(why, fmt::format("the last third of its samples took {:.0f} % {} than the first",
                          100 * std::abs(drift), drift < 0 ? "less" : "more"));
   }
-  if (activity && activity->Busy()) Add(why, activity->Text());
+  const bool threads = device == "cpu" && !outcome.facts.contains("pinned_to");
+  if (activity && (activity->Busy() || (threads && activity->Busy(kOthersOfThreads)))) {
+    Add(why, activity->Text());
+  }
   const auto throttled = FactOr<std::int64_t>(outcome, "throttled_samples", 0);
   if (static_cast<double>(throttled) > kThrottledSamples * static_cast<double>(samples)) {
     Add(why, fmt::format("the GPU's clock was low in {} of {} samples", throttled, samples));

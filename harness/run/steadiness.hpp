@@ -6,7 +6,8 @@
 //!      (harness/timing; from nine samples on),
 //!   2. other processes and the hypervisor took at most a tenth of the processors while it ran, and
 //!      no processor was slowed for heat (harness/machine/activity.hpp; cells that have the machine
-//!      to themselves),
+//!      to themselves); where threads of the processor wait for each other, at most half of one
+//!      processor too,
 //!   3. at most a tenth of its samples ran below three quarters of the GPU's peak clock.
 //!
 //! A claim that reads the time of an unsteady cell is neither held nor broken (UNSTEADY); its
@@ -24,8 +25,10 @@ namespace retable::harness {
 bool IsTimed(const Outcome& outcome);
 
 //! Sets the facts `steady`, `unsteady` (why) and `others_processors` of a timed outcome.
+//! @param device where it ran: "cpu" or "cuda"
 //! @param activity while it ran; nothing where others of this run ran beside it
-void JudgeSteadiness(Outcome& outcome, const std::optional<Activity>& activity);
+void JudgeSteadiness(Outcome& outcome, const std::string& device,
+                     const std::optional<Activity>& activity);
 
 //! Why its time is not steady; empty where it is, or where nothing tells.
 std::string WhyUnsteady(const Outcome& outcome);

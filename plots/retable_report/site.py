@@ -54,7 +54,7 @@ def smaller(text):
     text = re.sub(r"</t[dhr]>\s*", "", text)
 
     def bare(tag):  # a slash after a value without quotes needs a space
-        return re.sub(r' ([\w-]+)="([\w.#-]+)"(/?)', lambda m: f" {m.group(1)}={m.group(2)}{m.group(3) and ' /'}", tag.group())
+        return re.sub(r' ([\w-]+)="([\w.#():,%-]+)"(/?)', lambda m: f" {m.group(1)}={m.group(2)}{m.group(3) and ' /'}", tag.group())
     return "".join(part if part.startswith("<script") else re.sub(r"<\w[^>]*>", bare, part)
                    for part in re.split(r"(<script.*?</script>)", text, flags=re.S))
 

@@ -167,6 +167,7 @@ def inline(svg, alt, classes):
     body = re.sub(rf' clip-path="[^"]*"(?=[^>]*stroke: {style.GRID}\b)', "", body)
     body = re.sub(r' style="([^"]*)"', classes, body)
     body = re.sub(r' d="([^"]*)"', small_path, body)
+    body = re.sub(r'<path d="M[^A-Za-z"]*"[^>]*/>', "", body)  # a line of one point
     before = ""
     while before != body:
         before, body = body, STYLED_ALIKE.sub(lambda m: f'<path d="{m.group(1)}{m.group(4)}" class="{m.group(2)}"/>{m.group(3)}'

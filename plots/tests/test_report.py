@@ -287,6 +287,11 @@ class WholeFolder(unittest.TestCase):
                               "", vector.Classes())
         self.assertIn('<path d="M0 0C1 1 2 2 3 3" transform="translate(2.5 3)"/>', curve)
 
+    def test_a_line_of_one_point_goes(self):
+        line = '<path d="M 1 2 {}" style="stroke: red"/>'
+        made = vector.inline(f'<svg viewBox="0 0 9 9">{line.format("")}{line.format("L 3 3")}</svg>', "", vector.Classes())
+        self.assertEqual(re.findall(r' d="([^"]*)"', made), ["M1 2l2 1"])
+
     def test_groups_that_are_clipped_alike_are_one(self):
         group = '<g clip-path="url(#{})"><path d="M 0 {} L 1 1" style="stroke: red"/></g>'
         made = vector.inline(f'<svg viewBox="0 0 9 9">{group.format("c", 1)}{group.format("c", 2)}{group.format("e", 3)}</svg>',
