@@ -6,8 +6,8 @@
 //!      (harness/timing; from nine samples on),
 //!   2. other processes and the hypervisor took at most a tenth of the processors while it ran, and
 //!      no processor was slowed for heat (harness/machine/activity.hpp; cells that have the machine
-//!      to themselves); where threads of the processor wait for each other, at most half of one
-//!      processor too,
+//!      to themselves); at most half of one processor where it ran on the CPU and was not pinned to
+//!      one processor,
 //!   3. at most a tenth of its samples ran below three quarters of the GPU's peak clock.
 //!
 //! A claim that reads the time of an unsteady cell is neither held nor broken (UNSTEADY); its
