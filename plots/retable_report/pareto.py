@@ -80,14 +80,21 @@ def points_of(artifact, trade, source, slug):
     for x, y in pairs(artifact, trade):
         panel = ", ".join([x.get("dataset", "")] + [words(a, x[a]) for a in trade.panel if x.get(a)])
         detail = ", ".join(words(a, x[a]) for a in varying if x.get(a))
-        values = [number(row.get(k)) for row in (x, y) for k in ("median", "ci_low", "ci_high")]
         panels.setdefault(panel, []).append(
-            [method_of(x["label"]), x["label"], "GPU" if x.get("device") == "cuda" else "CPU", source, *map(brief, values), detail, slug])
+            [method_of(x["label"]), x["label"], "GPU" if x.get("device") == "cuda" else "CPU", source, *drawn(x), *drawn(y), detail, slug])
     return panels
 
 
 def brief(value):
-    return None if value is None else float(f"{value:.4g}")
+    """A number of four significant digits, a whole one without its `.0`."""
+    value = None if value is None else float(f"{value:.4g}")
+    return int(value) if value is not None and value.is_integer() else value
+
+
+def drawn(row):
+    """[median, its interval]; no ends of an interval that is a point."""
+    median, low, high = (brief(number(row.get(k))) for k in ("median", "ci_low", "ci_high"))
+    return [median, None, None] if low == high else [median, low, high]
 
 
 def pool(panels):

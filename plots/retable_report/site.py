@@ -8,7 +8,7 @@ from . import model, page, render
 from .inputs import Report, number, read_report, recorded_digest
 
 FILES = {"top": "index.html", "learn": "learn.html", "glossary": "reading.html", "environment": "machines.html"}
-LARGEST = 42_000   #: bytes of a figure; a larger one is left to `retable report`
+LARGEST = 30_000   #: bytes of a figure; a larger one is left to `retable report`
 BANNER = "Recorded runs on several machines. Where a table mixes them, the machine of each value is named beside it."
 
 
@@ -42,16 +42,19 @@ def merged(folder, root):
 
 
 def smaller(text):
-    """The same page in fewer bytes: a shape that several figures have is drawn from the first of them; no ends of a table's rows and
-    cells, and no quotes where HTML needs none."""
+    """The same page in fewer bytes: what several figures have is drawn from the first of them; no end tags of a table's rows and
+    cells, paragraphs and items, and no quotes where HTML needs none."""
     first, same = {}, {}
 
     def once(match):
-        same[match.group(1)] = first.setdefault(match.group(2), match.group(1))
-        return match.group() if same[match.group(1)] == match.group(1) else ""
-    text = re.sub(r'<path id="(p\d+-\d+)"([^>]*)/>', once, text).replace("<defs></defs>", "")
-    text = re.sub(r'href="#(p\d+-\d+)"', lambda m: f'href="#{same[m.group(1)]}"', text)
-    text = re.sub(r"</t[dhr]>\s*", "", text)
+        _, name, shape = match.groups()
+        known = shape in first
+        same[name] = first.setdefault(shape, f"p{len(first)}")
+        return "" if known else match.group().replace(name, same[name], 1)
+    for shape in (r'<(path) id="(p\d+-\d+)"([^>]*)/>', r'<(marker|clipPath) id="(p\d+-\d+m?)">(.*?)</\1>'):  # a marker names its path
+        text = re.sub(shape, once, text)
+        text = re.sub(r"(?<=#)p\d+-\d+m?", lambda m: same.get(m.group(), m.group()), text)
+    text = re.sub(r"</(?:t[dhr]|li)>\s*|</p>\s*(?=</?(?:p|div|details)\b)|<defs></defs>", "", text)
 
     def bare(tag):  # a slash after a value without quotes needs a space
         return re.sub(r' ([\w-]+)="([\w.#():,%-]+)"(/?)', lambda m: f" {m.group(1)}={m.group(2)}{m.group(3) and ' /'}", tag.group())

@@ -11,8 +11,10 @@ COLOURS = {style.INK: "--ink", style.MUTED: "--muted", style.GRID: "--grid", sty
 TOKEN = re.compile(r"<[^>]*>|[^<]+")
 # A clipped group and the head of the next one, which is clipped alike.
 CLIPPED_ALIKE = re.compile(r'(<g clip-path="[^"]*">)((?:<(?!/?g\b)[^>]*>)*)</g>\1')
-# Two shapes of one style with nothing but words between them.
-STYLED_ALIKE = re.compile(r'<path d="([^"]*)" class="(s\d+)"/>((?:<text[^>]*>[^<]*</text>)*)<path d="([^"]*)" class="\2"/>')
+# Two shapes of one style, clipped alike, with nothing but words between them.
+STYLED_ALIKE = re.compile(r'<path d="([^"]*)"((?: clip-path="[^"]*")? class="(s\d+)")/>((?:<text[^>]*>[^<]*</text>)*)<path d="([^"]*)"\2/>')
+# Three or more marks of one shape in a row.
+MARKS = re.compile(r'<use href="#([^"]+)" x="[^"]*" y="[^"]*"/>(?:<use href="#\1" x="[^"]*" y="[^"]*"/>){2,}')
 
 
 class Classes:
@@ -56,9 +58,25 @@ def joined(numbers):
     return text
 
 
+def steps_text(steps):
+    """Steps in tenths as commands of a path: h and v along an axis, else l."""
+    text, before = "", ""
+    for x, y in steps:
+        letter, step = ("v", [y]) if x == 0 else ("h", [x]) if y == 0 else ("l", [x, y])
+        step = joined(number / 10 for number in step)
+        text += (letter if letter != before else "" if step.startswith("-") else " ") + step
+        before = letter
+    return text
+
+
+def straight(a, b):
+    """Whether step b goes on in the direction of step a."""
+    return a[0] * b[1] == a[1] * b[0] and a[0] * b[0] + a[1] * b[1] > 0
+
+
 def small_path(match):
-    """A path of absolute M, L and z in relative steps of a tenth of a point; a circle as two arcs; any other path as it is but
-    for its spaces."""
+    """A path of absolute M, L and z in relative steps of a tenth of a point, as few as draw it; a circle as two arcs; any other
+    path as it is but for its spaces."""
     steps = re.findall(r"([A-Za-z])([^A-Za-z]*)", match.group(1))
     if "".join(letter for letter, _ in steps) == "MCCCCCCCCz":
         ends = [[float(v) for v in body.split()[-2:]] for _, body in steps[:-1]]
@@ -69,21 +87,19 @@ def small_path(match):
     if any(letter not in "MLz" for letter, _ in steps):
         body = re.sub(r"-?\d+\.\d+", lambda m: short(float(m.group())), match.group(1))
         return f' d="{re.sub(r"(?<=[A-Za-z]) | (?=[A-Za-z])", "", " ".join(body.split()))}"'
-    parts, x, y = [], 0, 0
-    for letter, body in steps:
-        if letter == "z":
-            parts.append("z")
-            continue
-        new_x, new_y = (round(10 * float(v)) for v in body.split())
-        if letter == "M":
-            parts.append(f"M{joined((new_x / 10, new_y / 10))}")
-        elif (new_x, new_y) != (x, y) or not parts[-1].startswith("l"):
-            step = joined(((new_x - x) / 10, (new_y - y) / 10))
-            same = parts[-1].startswith("l")
-            parts.append(("l" if not same else "" if step.startswith("-") else " ") + step)
-            parts[-2:] = [parts[-2] + parts[-1]] if same else parts[-2:]
+    text, lines, x, y = "", [], 0, 0
+    for letter, body in [*steps, ("", "")]:
+        new_x, new_y = (round(10 * float(v)) for v in body.split()) if body.strip() else (x, y)
+        step = (new_x - x, new_y - y)
+        if letter != "L":
+            text += steps_text(lines) + (f"M{joined((new_x / 10, new_y / 10))}" if letter == "M" else letter)
+            lines = []
+        elif lines and straight(lines[-1], step):
+            lines[-1] = (lines[-1][0] + step[0], lines[-1][1] + step[1])
+        elif step != (0, 0) or not lines:
+            lines.append(step)
         x, y = new_x, new_y
-    return f' d="{"".join(parts)}"'
+    return f' d="{text}"'
 
 
 def without_bare_groups(body):
@@ -144,6 +160,19 @@ def styled_once(body):
                   if re.search(r'href="#([^"]+)"', m.group()).group(1) in same else m.group(), body)
 
 
+def marked(body):
+    """Draws marks in a row as the inner corners of one line, which itself is not seen."""
+    shapes = set()
+
+    def line(match):
+        shapes.add(match.group(1))
+        places = [(round(10 * float(x)), round(10 * float(y))) for x, y in re.findall(r' x="([^"]+)" y="([^"]+)"', match.group())]
+        steps = [(x - a, y - b) for (a, b), (x, y) in zip([(0, 0), *places], places)]
+        return f'<path d="M0 0{steps_text(steps)}z" marker-mid="url(#{match.group(1)}m)"/>'
+    body = MARKS.sub(line, body)
+    return body + "".join(f'<marker id="{name}m"><use href="#{name}"/></marker>' for name in sorted(shapes))
+
+
 def inline(svg, alt, classes):
     """A figure for the page: without its title, in the page's colours and font, with ids of its own."""
     band = re.search(r'data-title-band="([\d.]+)"', svg)
@@ -170,8 +199,8 @@ def inline(svg, alt, classes):
     body = re.sub(r'<path d="M[^A-Za-z"]*"[^>]*/>', "", body)  # a line of one point
     before = ""
     while before != body:
-        before, body = body, STYLED_ALIKE.sub(lambda m: f'<path d="{m.group(1)}{m.group(4)}" class="{m.group(2)}"/>{m.group(3)}'
-                                              if classes.opaque(m.group(2)) else m.group(), body)
-    body = re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body)
+        before, body = body, STYLED_ALIKE.sub(lambda m: f'<path d="{m.group(1)}{m.group(5)}"{m.group(2)}/>{m.group(4)}'
+                                              if classes.opaque(m.group(3)) else m.group(), body)
+    body = marked(re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body))
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
                   f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')

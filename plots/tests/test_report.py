@@ -32,7 +32,8 @@ VOID = {"meta", "link", "br", "wbr", "img", "input", "hr", "path", "line", "circ
 
 # Elements whose end HTML lets be left out before these tags ("Optional tags").
 ENDED_BY = {"td": ("td", "th"), "th": ("td", "th"), "tr": ("td", "th", "tr"),
-            "/thead": ("td", "th", "tr"), "/tbody": ("td", "th", "tr"), "/table": ("td", "th", "tr")}
+            "/thead": ("td", "th", "tr"), "/tbody": ("td", "th", "tr"), "/table": ("td", "th", "tr"), "li": ("li",), "/ul": ("li",),
+            **{name: ("p",) for name in ("p", "div", "details", "/div", "/details")}}
 
 
 class Page(html.parser.HTMLParser):
@@ -268,11 +269,13 @@ class WholeFolder(unittest.TestCase):
 
     def test_paths_become_relative_and_stay_where_they_were(self):
         made = vector.small_path(re.match(r' d="(.*)"', ' d="M 10.04 20 L 11.04 19.5 L 11.5 19.5 L 0 0 z "'))
-        self.assertEqual(made, ' d="M10 20l1-.5 .5 0-11.5-19.5z"')
+        self.assertEqual(made, ' d="M10 20l1-.5h.5l-11.5-19.5z"')
         x = y = 0
         for dx, dy in ((10, 20), (1, -.5), (.5, 0), (-11.5, -19.5)):
             x, y = x + dx, y + dy
         self.assertEqual((round(x, 6), round(y, 6)), (0, 0))
+        straight = vector.small_path(re.match(r' d="(.*)"', ' d="M 1 1 L 2 2 L 2 2 L 4 4 L 4 6 L 4 5 L 4 4.5 M 7 7 L 8 7 L 9 7 "'))
+        self.assertEqual(straight, ' d="M1 1l3 3v2-1.5M7 7h2"')
         curve = vector.small_path(re.match(r' d="(.*)"', ' d="M 1.25 2 C 3.04 4 5 6 7 8.26 z"'))
         self.assertEqual(curve, ' d="M1.2 2C3 4 5 6 7 8.3z"')
 
@@ -298,21 +301,29 @@ class WholeFolder(unittest.TestCase):
                              "", vector.Classes())
         self.assertEqual(made.count("<g "), 2)
         self.assertEqual(made.count("<path"), 2)
-        self.assertIn('d="M0 1l1 0M0 2l1-1"', made)
+        self.assertIn('d="M0 1h1M0 2l1-1"', made)
 
     def test_shapes_of_one_style_are_one_where_only_words_stand_between_them(self):
         shape, word = '<path d="M 0 {} L 1 1" style="{}"/>', '<text style="fill: red">{}</text>'
         def made(style, between=word.format("a")):
             return vector.inline(f'<svg viewBox="0 0 9 9">{shape.format(1, style)}{between}{shape.format(2, style)}</svg>', "", vector.Classes())
-        self.assertIn('<path d="M0 1l1 0M0 2l1-1" class="s0"/><text class="s1">a</text></svg>', made("stroke: red"))
+        self.assertIn('<path d="M0 1h1M0 2l1-1" class="s0"/><text class="s1">a</text></svg>', made("stroke: red"))
         self.assertEqual(made("stroke: red; opacity: 0.5").count("<path"), 2)  # where they cross it is darker
         self.assertEqual(made("stroke: red", shape.format(3, "stroke: blue")).count("<path"), 3)
 
-    def test_a_shape_of_several_figures_is_drawn_once_on_a_page(self):
-        figure = '<svg><defs><path id="p{0}-0" d="M0 0" class="s1"/></defs><use href="#p{0}-0" x="1" y="2"/></svg>'
-        self.assertEqual(site.smaller(figure.format(1) + figure.format(2) + '<script>a = "b"</script><td class="t u">x</td>'),
-                         '<svg><defs><path id=p1-0 d="M0 0" class=s1 /></defs><use href=#p1-0 x=1 y=2 /></svg>'
-                         '<svg><use href=#p1-0 x=1 y=2 /></svg><script>a = "b"</script><td class="t u">x')
+    def test_marks_in_a_row_are_the_corners_of_a_line(self):
+        body = '<path id="a" d="M 0 0 L 1 1"/>' + "".join(f'<use href="#a" x="{x}" y="3.26"/>' for x in (1, 2, 5)) + '<text>t</text><use href="#a" x="7" y="8"/>'
+        made = vector.inline(f'<svg viewBox="0 0 9 9">{body}</svg>', "", vector.Classes())
+        self.assertIn('<path d="M0 0l1 3.3h1 3z" marker-mid="url(#p1-0m)"/><text>t</text><use href="#p1-0" x="7" y="8"/>'
+                      '<marker id="p1-0m"><use href="#p1-0"/></marker></svg>', made)
+
+    def test_a_site_page_has_each_shape_once_and_no_tag_or_quote_that_html_can_do_without(self):
+        figure = ('<svg><defs><path id="p{0}-0" d="M0 0" class="s1"/></defs><use href="#p{0}-0" x="1" y="2"/><path marker-mid="url(#p{0}-0m)"/>'
+                  '<marker id="p{0}-0m"><use href="#p{0}-0"/></marker></svg>')
+        self.assertEqual(site.smaller(figure.format(1) + figure.format(2) + '<script>a = "b"</script><p>y</p>\n<p>z</p> w<td class="t u">x</td>'),
+                         '<svg><defs><path id=p0 d="M0 0" class=s1 /></defs><use href=#p0 x=1 y=2 /><path marker-mid=url(#p1) />'
+                         '<marker id=p1><use href=#p0 /></marker></svg><svg><use href=#p0 x=1 y=2 /><path marker-mid=url(#p1) /></svg>'
+                         '<script>a = "b"</script><p>y<p>z</p> w<td class="t u">x')
 
     def test_a_violin_has_the_points_that_its_shape_needs(self):
         x = numpy.linspace(0, 1, 101)
@@ -920,6 +931,11 @@ class Trades(unittest.TestCase):
         self.assertEqual([name for name, _ in made["panels"]], ["median over 3 data sets", "wine", "iris", "digits"])
         self.assertEqual(self.points(made, "wine")[0], ["KLL", "KLL (m=10)", "CPU", 0, 80, None, None, .2, None, None, "", "anchor"])
         self.assertEqual([(p[1], p[7]) for p in self.points(made, "median over 3 data sets")], [("KLL (m=10)", .1), ("ME", .02)])
+
+    def test_numbers_are_brief_and_an_interval_that_is_a_point_has_no_ends(self):
+        self.assertEqual(json.dumps(pareto.drawn({"median": "1234567.0", "ci_low": "1", "ci_high": "2.00001"})), "[1235000, 1, 2]")
+        self.assertEqual(pareto.drawn({"median": ".5", "ci_low": ".5", "ci_high": ".5"}), [.5, None, None])
+        self.assertEqual(pareto.drawn({"median": "3"}), [3, None, None])
 
     def test_a_family_without_both_axes_has_no_picture(self):
         self.assertIsNone(pareto.picture("quantiles", inputs.Report("nowhere"), {}))
