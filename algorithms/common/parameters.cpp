@@ -1,5 +1,7 @@
 #include "algorithms/common/parameters.hpp"
 
+#include <limits>
+
 namespace retable {
 namespace {
 
@@ -16,6 +18,15 @@ T Get(const Parameters& parameters, const std::string& name, T fallback, const c
 std::int64_t IntegerParameter(const Parameters& parameters, const std::string& name,
                               std::int64_t fallback) {
   return Get<std::int64_t>(parameters, name, fallback, "an integer");
+}
+
+int IntParameter(const Parameters& parameters, const std::string& name, int fallback, int least) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  const std::int64_t value = IntegerParameter(parameters, name, fallback);
+  if (value >= least && value <= kMost) return static_cast<int>(value);
+  throw std::invalid_argument("parameter \"" + name + "\" must be an integer from " +
+                              std::to_string(least) + " to " + std::to_string(kMost) + ", not " +
+                              std::to_string(value));
 }
 
 double RealParameter(const Parameters& parameters, const std::string& name, double fallback) {

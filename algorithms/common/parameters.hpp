@@ -18,6 +18,9 @@ using Parameters = std::map<std::string, ParameterValue>;
 //! The parameter as an integer. @throws std::invalid_argument when it is of another type.
 std::int64_t IntegerParameter(const Parameters& parameters, const std::string& name,
                               std::int64_t fallback);
+//! The same as an int of `least` or more. @throws std::invalid_argument as above, or out of range.
+int IntParameter(const Parameters& parameters, const std::string& name, int fallback,
+                 int least = 0);
 //! The parameter as a double; an integer is widened. @throws std::invalid_argument as above.
 double RealParameter(const Parameters& parameters, const std::string& name, double fallback);
 //! The parameter as text. @throws std::invalid_argument as above.

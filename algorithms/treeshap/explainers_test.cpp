@@ -278,6 +278,18 @@ TEST(Quadrature, WritesIntoTheCallersMemory) {
   }
 }
 
+// 2^32 + 2 were cut to 2, less than none ran on all.
+TEST(Methods, RefuseThreadsThatNobodyHas) {
+  for (const auto& method : Registry<TreeExplainer>::Instance().Methods()) {
+    for (const auto& parameter : method.parameters) {
+      if (parameter.name != "threads") continue;
+      for (const std::int64_t threads : {std::int64_t{4294967298}, std::int64_t{-3}}) {
+        EXPECT_THROW(method.make({{"threads", threads}}), std::invalid_argument) << method.name;
+      }
+    }
+  }
+}
+
 TEST(Operations, AreThoseOfEveryPath) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     RandomEnsembleOptions options;

@@ -586,7 +586,7 @@ RETABLE_REGISTER(ForestTrainer, scikit_learn,
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
                     return std::make_unique<ScikitLearnExtraTrees>(
                         ParseLayout(TextParameter(p, "layout", "rows")),
-                        static_cast<int>(IntegerParameter(p, "threads", 0)));
+                        IntParameter(p, "threads", 0));
                   }});
 
 }  // namespace retable::extratrees

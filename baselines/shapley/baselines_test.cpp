@@ -407,6 +407,8 @@ TEST(Estimators, BadParametersAreNamed) {
   EXPECT_THROW(Make("RegressionMSR", {{"proxy", std::string("forest")}}), std::invalid_argument);
   EXPECT_THROW(Make("RegressionMSR", {{"folds", std::int64_t{1}}}), std::invalid_argument);
   EXPECT_THROW(Make("RegressionMSR", {{"depth", std::int64_t{0}}}), std::invalid_argument);
+  EXPECT_THROW(Make("RegressionMSR", {{"rounds", std::int64_t{1} << 32 | 1}}),
+               std::invalid_argument);
   EXPECT_THROW(Make("Permutations-fitted", {{"folds", std::int64_t{1}}}), std::invalid_argument);
   EXPECT_THROW(Make("Permutations-fitted", {{"sampler", std::string("Magic")}}), std::out_of_range);
   EXPECT_THROW(Make("OddSHAP", {{"coalitions_per_term", std::int64_t{0}}}), std::invalid_argument);

@@ -7,8 +7,8 @@ namespace retable::shapley {
 
 BinaryBoostingOptions BoostingOf(const Parameters& parameters, int depth) {
   BinaryBoostingOptions options;
-  options.rounds = static_cast<int>(IntegerParameter(parameters, "rounds", options.rounds));
-  options.depth = static_cast<int>(IntegerParameter(parameters, "depth", depth));
+  options.rounds = IntParameter(parameters, "rounds", options.rounds);
+  options.depth = IntParameter(parameters, "depth", depth);
   return options;
 }
 

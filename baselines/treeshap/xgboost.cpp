@@ -185,7 +185,7 @@ std::string TrainXgboost(const RowBlock& rows, std::span<const float> labels,
 }
 
 std::unique_ptr<TreeExplainer> MakeXgboost(const Parameters& p) {
-  return std::make_unique<XgboostExplainer>(static_cast<int>(IntegerParameter(p, "threads", 0)));
+  return std::make_unique<XgboostExplainer>(IntParameter(p, "threads", 0));
 }
 
 #endif

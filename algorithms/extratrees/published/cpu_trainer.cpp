@@ -151,7 +151,7 @@ RETABLE_REGISTER(ForestTrainer, report,
                     return std::make_unique<PublishedCpu>(
                         Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
                                  IntegerParameter(p, "max_steps", 0)},
-                        static_cast<int>(IntegerParameter(p, "threads", 0)));
+                        IntParameter(p, "threads", 0));
                   }});
 
 }  // namespace retable::extratrees::published

@@ -182,6 +182,18 @@ TEST(Report, RefusesWhatItHasNot) {
   EXPECT_THROW(ParseSampling("gauss"), std::invalid_argument);
 }
 
+// 2^32 + 2 were cut to 2, less than none ran on all.
+TEST(Methods, RefuseThreadsThatNobodyHas) {
+  for (const auto& method : Registry<ForestTrainer>::Instance().Methods()) {
+    for (const auto& parameter : method.parameters) {
+      if (parameter.name != "threads") continue;
+      for (const std::int64_t threads : {std::int64_t{4294967298}, std::int64_t{-3}}) {
+        EXPECT_THROW(method.make({{"threads", threads}}), std::invalid_argument) << method.name;
+      }
+    }
+  }
+}
+
 TEST(Report, MemoryIsTheReportsCount) {
   const auto bytes = CountMemory(60000, 784, 1024, 16000);
   EXPECT_EQ(bytes.at("X"), 188160000u);

@@ -61,8 +61,7 @@ RETABLE_REGISTER(Shuffler, var_philox,
                   .citation = "Mitchell et al. 2022, section 3.2 and listing 1",
                   .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"}},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<VarPhiloxShuffler>(
-                        static_cast<int>(IntegerParameter(p, "rounds", 24)));
+                    return std::make_unique<VarPhiloxShuffler>(IntParameter(p, "rounds", 24));
                   }});
 
 RETABLE_REGISTER(Shuffler, whitened,

@@ -211,7 +211,7 @@ ParameterInfo Fusion() {
           "0 separate passes, 1 two-pass scan, 2 one pass with look-back"};
 }
 int FusionOf(const Parameters& p) {
-  return static_cast<int>(IntegerParameter(p, "fusion", 2));
+  return IntParameter(p, "fusion", 2);
 }
 
 RETABLE_REGISTER(Shuffler, lcg,
@@ -232,8 +232,8 @@ RETABLE_REGISTER(Shuffler, var_philox,
                   .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"},
                                  Fusion()},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<CudaVarPhilox>(
-                        FusionOf(p), static_cast<int>(IntegerParameter(p, "rounds", 24)));
+                    return std::make_unique<CudaVarPhilox>(FusionOf(p),
+                                                           IntParameter(p, "rounds", 24));
                   }});
 
 RETABLE_REGISTER(Shuffler, whitened,

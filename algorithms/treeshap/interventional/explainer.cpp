@@ -166,8 +166,7 @@ RETABLE_REGISTER(TreeExplainer, interventional,
                   .citation = "Lundberg et al. 2020, algorithm 3; Nadel and Wettenstein 2025",
                   .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
-                    return std::make_unique<InterventionalExplainer>(
-                        static_cast<int>(IntegerParameter(p, "threads", 0)));
+                    return std::make_unique<InterventionalExplainer>(IntParameter(p, "threads", 0));
                   }});
 
 }  // namespace retable::treeshap

@@ -139,8 +139,7 @@ RETABLE_REGISTER(TreeExplainer, interventional_cuda,
                   .citation = "Lundberg et al. 2020, algorithm 3; Nadel and Wettenstein 2025",
                   .parameters = {{"device", std::int64_t{0}, "index of the GPU"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
-                    return std::make_unique<InterventionalOnDevice>(
-                        static_cast<int>(IntegerParameter(p, "device", 0)));
+                    return std::make_unique<InterventionalOnDevice>(IntParameter(p, "device", 0));
                   }});
 
 }  // namespace retable::treeshap

@@ -136,7 +136,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
 };
 
 std::unique_ptr<TreeExplainer> MakeGpuTreeShap(const Parameters& parameters) {
-  const int threads = static_cast<int>(IntegerParameter(parameters, "threads", 0));
+  const int threads = IntParameter(parameters, "threads", 0);
   if (IsFloat(parameters, "float")) return std::make_unique<GpuTreeShapOnCpu<float>>(threads);
   return std::make_unique<GpuTreeShapOnCpu<double>>(threads);
 }

@@ -343,10 +343,9 @@ RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
                                  {"packing", std::string("BFD"), "None, NF, FFD or BFD"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
                     std::vector<std::unique_ptr<TreeExplainer>> shards;
-                    const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
+                    const int first = IntParameter(p, "device", 0);
                     const Packing packing = PackingByName(TextParameter(p, "packing", "BFD"));
-                    const auto gpus =
-                        static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
+                    const int gpus = IntParameter(p, "gpus", 1, 1);
                     for (int i = 0; i < gpus; ++i) {
                       shards.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
                     }

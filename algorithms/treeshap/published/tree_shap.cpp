@@ -134,7 +134,7 @@ class TreeShapExplainer final : public TreeExplainer {
 };
 
 std::unique_ptr<TreeExplainer> MakeTreeShap(const Parameters& parameters) {
-  const int threads = static_cast<int>(IntegerParameter(parameters, "threads", 0));
+  const int threads = IntParameter(parameters, "threads", 0);
   if (IsFloat(parameters, "double")) return std::make_unique<TreeShapExplainer<float>>(threads);
   return std::make_unique<TreeShapExplainer<double>>(threads);
 }

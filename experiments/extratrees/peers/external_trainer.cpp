@@ -43,7 +43,7 @@ Method<ForestTrainer> External(Device device) {
   auto method =
       ExternalMethod<ForestTrainer>([device](const std::string& command, const Parameters& p) {
         return std::make_unique<ExternalTrainer>(command, DeviceName(device),
-                                                 IntegerParameter(p, "threads", 0));
+                                                 IntParameter(p, "threads", 0));
       });
   method.device = device;
   method.parameters.push_back({"threads", std::int64_t{0}, "processor threads; 0: all"});

@@ -111,7 +111,7 @@ class BatchProtocol final : public harness::Protocol {
     const auto rows = static_cast<std::size_t>(IntegerIn(cell.axes, "rows", 1, kMost));
     const auto columns = static_cast<std::size_t>(IntegerIn(cell.axes, "columns", 1, kMost));
     const int order = CheckOrder(IntegerOr(cell.parameters, "l", 15));
-    int threads = static_cast<int>(IntegerOr(cell.parameters, "threads", 1));
+    int threads = IntParameter(cell.parameters, "threads", 1);
     if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
     const Table table = MakeTable(rows, columns, static_cast<std::uint64_t>(cell.seed));
     const bool cuda = cell.device == "cuda";

@@ -47,7 +47,7 @@ class ImageTimeProtocol final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const bool on_device = cell.device == "cuda";
-    const auto asked = static_cast<int>(IntegerOf(cell.settings, "threads"));
+    const int asked = IntParameter(cell.settings, "threads", 0);
     const int threads = on_device   ? 1
                         : asked > 0 ? asked
                                     : static_cast<int>(std::thread::hardware_concurrency());

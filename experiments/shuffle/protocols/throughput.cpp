@@ -124,7 +124,7 @@ class ShuffleThroughput final : public harness::Protocol {
     const std::span<const std::byte> in = source.all();
     const std::span<std::byte> out = target.all();
     harness::Outcome outcome;
-    const auto threads = static_cast<int>(IntegerOf(cell.settings, "threads"));
+    const int threads = IntParameter(cell.settings, "threads", 0);
     WithThreads(threads, [&] { shuffler->shuffle(in, out, item_bytes, seed); });
     outcome.verification = Verify(cell, *shuffler, in, out, n, item_bytes);
     if (!outcome.verification.ok) return outcome;

@@ -76,7 +76,7 @@ Method<TreeExplainer> External(Device device) {
   auto method =
       ExternalMethod<TreeExplainer>([device](const std::string& command, const Parameters& p) {
         return std::make_unique<ExternalExplainer>(command, DeviceName(device),
-                                                   IntegerParameter(p, "threads", 0));
+                                                   IntParameter(p, "threads", 0));
       });
   method.device = device;
   if (device == Device::kCpu) {

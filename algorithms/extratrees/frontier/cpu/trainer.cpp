@@ -474,7 +474,7 @@ RETABLE_REGISTER(
                      "rung of the GPU's ladder: the same trees, so no rung here"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
        ParseFrontierSteps(TextParameter(p, "steps", "columns"));
-       return std::make_unique<FrontierCpu>(static_cast<int>(IntegerParameter(p, "threads", 0)));
+       return std::make_unique<FrontierCpu>(IntParameter(p, "threads", 0));
      }});
 
 }  // namespace retable::extratrees

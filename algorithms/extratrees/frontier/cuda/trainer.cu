@@ -380,8 +380,7 @@ RETABLE_REGISTER(ForestTrainer, frontier,
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
                     return std::make_unique<FrontierCuda>(
                         ParseFrontierSteps(TextParameter(p, "steps", "columns")),
-                        static_cast<int>(IntegerParameter(p, "batch_trees", 0)),
-                        static_cast<int>(IntegerParameter(p, "devices", 1)),
+                        IntParameter(p, "batch_trees", 0), IntParameter(p, "devices", 1),
                         IntegerParameter(p, "memory_mb", 0));
                   }});
 

@@ -94,7 +94,7 @@ class QuadratureExplainer final : public TreeExplainer {
 };
 
 std::unique_ptr<TreeExplainer> MakeQuadrature(const Parameters& parameters) {
-  const int threads = static_cast<int>(IntegerParameter(parameters, "threads", 0));
+  const int threads = IntParameter(parameters, "threads", 0);
   const std::string index = TextParameter(parameters, "index", "shapley");
   const std::string isa = TextParameter(parameters, "isa", "auto");
   if (index != "shapley" && index != "banzhaf") {

@@ -391,13 +391,11 @@ RETABLE_REGISTER(
                      "leaves of the largest subtree shared by like rows; 0: none, -1: chosen"}},
      .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
        std::vector<std::unique_ptr<TreeExplainer>> parts;
-       const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
-       const auto gpus =
-           static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
+       const int first = IntParameter(p, "device", 0);
+       const int gpus = IntParameter(p, "gpus", 1, 1);
        for (int i = 0; i < gpus; ++i) {
          parts.push_back(std::make_unique<DeviceQuadrature>(
-             first + i, gpus, static_cast<int>(IntegerParameter(p, "threads", 0)),
-             static_cast<int>(IntegerParameter(p, "share", -1))));
+             first + i, gpus, IntParameter(p, "threads", 0), IntParameter(p, "share", -1, -1)));
        }
        return ShardRows(std::move(parts));
      }});
