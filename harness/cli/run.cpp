@@ -211,7 +211,7 @@ void PrintFirstLine(const RunArguments& a, std::size_t experiments, const Schedu
     err << "the machine is quiet\n" << std::flush;
   } else {
     err << fmt::format(
-               "the machine is busy, so that it may take {:.1f} times as long as on a quiet "
+               "the machine is busy, so that it may take {:.2f} times as long as on a quiet "
                "one: {}{}\n",
                Pace(activity), activity.Text(), a.wait_quiet.empty() ? " (--wait-quiet waits)" : "")
         << std::flush;

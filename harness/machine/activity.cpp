@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kBusyShare = 0.1;
+// Threads that wait for each other all wait for the one whose processor another process takes.
+constexpr double kBusyBesideThreads = 0.5;
 constexpr double kShortest = 0.25;  // seconds: the counters advance in hundredths
 constexpr std::size_t kNamed = 3;
 
@@ -131,11 +133,9 @@ ActivityReading ReadActivity() {
   return reading;
 }
 
-bool Activity::Busy() const {
-  return Busy(kBusyShare * processors);
-}
-
-bool Activity::Busy(double most) const {
+bool Activity::Busy(bool threads) const {
+  const double share = kBusyShare * processors;
+  const double most = threads ? std::min(share, kBusyBesideThreads) : share;
   return seconds >= kShortest && (others > most || throttled > 0);
 }
 

@@ -36,11 +36,10 @@ struct Activity {
   std::int64_t throttled = 0;
   std::string busiest;  //!< names of the processes that took most; only where they were looked for
 
-  //! Whether it can move a time: others took more than a tenth of the processors, or a processor
-  //! was slowed. Less than a quarter of a second tells nothing.
-  bool Busy() const;
-  //! The same of others that took more than so many processors.
-  bool Busy(double most) const;
+  //! Whether it can move a time: others took more than a tenth of the processors, or more than half
+  //! of one beside a method of several `threads`, or a processor was slowed. Less than a quarter of
+  //! a second tells nothing.
+  bool Busy(bool threads = true) const;
   //! "other processes took 1.6 of 2 processors (cc1plus, ninja)".
   std::string Text() const;
 };

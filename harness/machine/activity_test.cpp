@@ -23,6 +23,18 @@ TEST(Activity, CountsTheProcessorsThatThisProcessMayUse) {
   EXPECT_EQ(BusyTicks("", "11"), 0);
 }
 
+// One busy processor of sixteen is less than a tenth, but fifteen threads wait for the one there.
+TEST(Activity, IsBusyFromHalfOfAProcessorOnBesideThreads) {
+  Activity activity;
+  activity.seconds = 1;
+  activity.processors = 16;
+  for (const double others : {0.4, 0.6, 1.5, 1.7}) {
+    activity.others = others;
+    EXPECT_EQ(activity.Busy(), others > 0.5) << others;
+    EXPECT_EQ(activity.Busy(false), others > 1.6) << others;
+  }
+}
+
 TEST(Activity, IsBusyFromATenthOfTheProcessorsOn) {
   const ActivityReading begin{10, 100, 50, 7, 2};
   const auto others = [&](double seconds) {

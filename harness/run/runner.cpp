@@ -231,35 +231,36 @@ class Campaign {
     const ActivityReading now = ReadActivity();
     std::size_t first = begins_.size() - 1;
     while (first > 0 && now.wall - begins_[first].wall < kWindow) --first;
-    const Activity activity = ActivityBetween(begins_[first], now);
-    busy_ = activity.Busy();
-    return activity;
+    last_ = ActivityBetween(begins_[first], now);
+    return *last_;
   }
 
   // Before a timed cell, where the user wants it, unless the last one found the machine quiet.
-  void WaitUntilQuiet() {
+  // `threads`: one that may run on several threads of the processor.
+  void WaitUntilQuiet(bool threads) {
     const auto begun = Clock::now();
     double said = -1e9;
-    while (busy_ && interrupts == 0 && waited_ < options_.wait_quiet_seconds) {
-      const Activity activity = WatchActivity(kWatch);
-      busy_ = activity.Busy();
+    while ((!last_ || last_->Busy(threads)) && interrupts == 0 &&
+           waited_ < options_.wait_quiet_seconds) {
+      last_ = WatchActivity(kWatch);
+      const bool busy = last_->Busy(threads);
       const double here = std::chrono::duration<double>(Clock::now() - begun).count();
       const double rest = options_.wait_quiet_seconds - waited_ - here;
-      if (!busy_ || rest <= 0) {
+      if (!busy || rest <= 0) {
         waited_ += here;
-        if (busy_) progress_.Say("the machine did not become quiet: cells are measured and marked");
+        if (busy) progress_.Say("the machine did not become quiet: cells are measured and marked");
         return;
       }
       if (here - said < kSayAgain) continue;
       said = here;
       progress_.Say(fmt::format("waiting for a quiet machine, {} at most: {}", DurationText(rest),
-                                activity.Text()));
+                                last_->Text()));
     }
   }
 
   void Start(const PlannedCell& cell) {
     if (cell.exclusive) {
-      if (options_.wait_quiet_seconds > 0) WaitUntilQuiet();
+      if (options_.wait_quiet_seconds > 0) WaitUntilQuiet(cell.config.device == "cpu");
       begins_.push_back(ReadActivity());
     }
     slots_.push_back({&cell,
@@ -393,7 +394,7 @@ class Campaign {
   int left_ = 0;             // begun cells and whole groups that the budget was too short for
   std::string begun_group_;  // the group whose cells are being measured
   std::vector<ActivityReading> begins_;  // of the timed cells
-  bool busy_ = true;                     // the machine, as far as is known
+  std::optional<Activity> last_;         // what others did at the last look
   double waited_ = 0;                    // seconds, for a quiet machine
   bool told_ = false;                    // that the cells in hand are being finished
   std::vector<Slot> slots_;

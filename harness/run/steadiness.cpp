@@ -12,8 +12,6 @@ namespace retable::harness {
 namespace {
 
 constexpr double kThrottledSamples = 0.1;
-// Threads that wait for each other all wait for the one whose processor another process takes.
-constexpr double kOthersOfThreads = 0.5;
 
 template <class T>
 T FactOr(const Outcome& outcome, const std::string& name, T fallback) {
@@ -47,9 +45,7 @@ void JudgeSteadiness(Outcome& outcome, const std::string& device,
                          100 * std::abs(drift), drift < 0 ? "less" : "more"));
   }
   const bool threads = device == "cpu" && !outcome.facts.contains("pinned_to");
-  if (activity && (activity->Busy() || (threads && activity->Busy(kOthersOfThreads)))) {
-    Add(why, activity->Text());
-  }
+  if (activity && activity->Busy(threads)) Add(why, activity->Text());
   const auto throttled = FactOr<std::int64_t>(outcome, "throttled_samples", 0);
   if (static_cast<double>(throttled) > kThrottledSamples * static_cast<double>(samples)) {
     Add(why, fmt::format("the GPU's clock was low in {} of {} samples", throttled, samples));
