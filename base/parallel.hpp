@@ -3,6 +3,7 @@
 //! The one threading runtime: oneTBB behind one parallel loop, so that its templates stay in one
 //! translation unit. Results never depend on how a loop's bodies are spread over threads.
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 
@@ -13,6 +14,17 @@ namespace retable {
 void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body);
 inline void ParallelFor(std::size_t n, const std::function<void(std::size_t)>& body) {
   ParallelFor(n, 0, body);
+}
+
+//! Calls body(begin, end) for blocks of [0, n), the last one shorter, as ParallelFor.
+template <class Body>
+void ParallelBlocks(std::size_t n, std::size_t block, int threads, const Body& body) {
+  ParallelFor((n + block - 1) / block, threads,
+              [&](std::size_t i) { body(i * block, std::min(n, (i + 1) * block)); });
+}
+template <class Body>
+void ParallelBlocks(std::size_t n, std::size_t block, const Body& body) {
+  ParallelBlocks(n, block, 0, body);
 }
 
 //! How many threads a ParallelFor on all threads may use here.

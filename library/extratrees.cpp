@@ -174,8 +174,8 @@ void Forest::apply(const Rows& x, std::span<std::int64_t> leaves) const {
   CheckColumns(x, columns());
   CheckResults(leaves.size(), x.rows * trees());
   constexpr std::size_t kRows = 256;
-  ParallelFor((x.rows + kRows - 1) / kRows, [&](std::size_t block) {
-    const std::size_t begin = block * kRows, count = std::min(x.rows - begin, kRows);
+  ParallelBlocks(x.rows, kRows, [&](std::size_t begin, std::size_t end) {
+    const std::size_t count = end - begin;
     std::uint32_t found[kRows];
     for (std::size_t t = 0; t < trees(); ++t) {
       state_->forest.Leaves(t, x.values + begin * x.columns, count, found);

@@ -30,6 +30,15 @@ void WithItemType(std::size_t item_bytes, F&& f) {
   }
 }
 
+//! Calls f(in, out) with pointers to items of that size. @throws as WithItemType
+template <class F>
+void WithItems(const void* in, void* out, std::size_t item_bytes, F&& f) {
+  WithItemType(item_bytes, [&](auto item) {
+    using Item = decltype(item);
+    f(static_cast<const Item*>(in), static_cast<Item*>(out));
+  });
+}
+
 //! Writes an item behind those of its part, and asks for the line that the part will want next:
 //! with hundreds of parts each line is new to the cache, and a processor waits for those it writes
 //! to.

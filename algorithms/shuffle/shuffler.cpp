@@ -84,8 +84,8 @@ void Shuffler::shuffle(const void* in, void* out, std::uint64_t n, std::size_t i
   auto* target = static_cast<std::byte*>(out);
   // A task moves about a megabyte.
   const std::uint64_t share = std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / item_bytes);
-  ParallelFor((n + share - 1) / share, [&](std::uint64_t task) {
-    for (std::uint64_t j = task * share; j < std::min(n, (task + 1) * share); ++j) {
+  ParallelBlocks(n, share, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t j = begin; j < end; ++j) {
       std::memcpy(target + j * item_bytes, rows + order[j] * item_bytes, item_bytes);
     }
   });

@@ -38,14 +38,11 @@ void DartThrowing(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   const std::uint64_t places = 2 * n;
   std::vector<std::atomic<std::uint64_t>> table(places);
-  ParallelFor((places + kBlock - 1) / kBlock, [&](std::uint64_t b) {
-    const std::uint64_t end = std::min(places, (b + 1) * kBlock);
-    for (std::uint64_t p = b * kBlock; p < end; ++p)
-      table[p].store(kFree, std::memory_order_relaxed);
+  ParallelBlocks(places, kBlock, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t p = begin; p < end; ++p) table[p].store(kFree, std::memory_order_relaxed);
   });
-  ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
-    const std::uint64_t end = std::min(n, (b + 1) * kBlock);
-    for (std::uint64_t i = b * kBlock; i < end; ++i) {
+  ParallelBlocks(n, kBlock, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
       for (std::uint64_t t = 0;; ++t) {
         std::uint64_t expected = kFree;
         auto& place = table[Throw(random, i, t, places)];
@@ -55,17 +52,15 @@ void DartThrowing(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed
   });
   const std::uint64_t blocks = (places + kBlock - 1) / kBlock;
   std::vector<std::uint64_t> start(blocks + 1, 0);
-  ParallelFor(blocks, [&](std::uint64_t b) {
-    const std::uint64_t end = std::min(places, (b + 1) * kBlock);
+  ParallelBlocks(places, kBlock, [&](std::uint64_t begin, std::uint64_t end) {
     std::uint64_t count = 0;
-    for (std::uint64_t p = b * kBlock; p < end; ++p) count += table[p].load() != kFree;
-    start[b + 1] = count;
+    for (std::uint64_t p = begin; p < end; ++p) count += table[p].load() != kFree;
+    start[begin / kBlock + 1] = count;
   });
   for (std::uint64_t b = 0; b < blocks; ++b) start[b + 1] += start[b];
-  ParallelFor(blocks, [&](std::uint64_t b) {
-    const std::uint64_t end = std::min(places, (b + 1) * kBlock);
-    std::uint64_t target = start[b];
-    for (std::uint64_t p = b * kBlock; p < end; ++p) {
+  ParallelBlocks(places, kBlock, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t target = start[begin / kBlock];
+    for (std::uint64_t p = begin; p < end; ++p) {
       const std::uint64_t i = table[p].load(std::memory_order_relaxed);
       if (i != kFree) out[target++] = in[i];
     }
@@ -79,10 +74,8 @@ class DartThrower final : public Shuffler {
  private:
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      DartThrowing(static_cast<const Item*>(in), static_cast<Item*>(out), n, seed);
-    });
+    WithItems(in, out, item_bytes,
+              [&](const auto* source, auto* target) { DartThrowing(source, target, n, seed); });
   }
 };
 

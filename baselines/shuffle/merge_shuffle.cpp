@@ -64,10 +64,8 @@ void MergeShuffle(Item* items, std::uint64_t n, std::uint64_t seed) {
 class MergeShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      Item* items = static_cast<Item*>(out);
-      std::copy_n(static_cast<const Item*>(in), n, items);
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* items) {
+      std::copy_n(source, n, items);
       MergeShuffle(items, n, seed);
     });
   }

@@ -117,9 +117,8 @@ class RaoSandeliusShuffler final : public Shuffler {
  private:
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      RaoSandelius(static_cast<const Item*>(in), static_cast<Item*>(out), n, small_, seed);
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
+      RaoSandelius(source, target, n, small_, seed);
     });
   }
 

@@ -35,8 +35,8 @@ constexpr std::uint64_t kSortBlock = 1 << 14;
 std::vector<Keyed> SortedKeys(std::uint64_t n, std::uint64_t seed, int bits) {
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   std::vector<Keyed> keys(n);
-  ParallelFor((n + kSortBlock - 1) / kSortBlock, [&](std::uint64_t b) {
-    for (std::uint64_t i = b * kSortBlock; i < std::min(n, (b + 1) * kSortBlock); ++i) {
+  ParallelBlocks(n, kSortBlock, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
       keys[i] = {random.Block(i >> 1, kSortStream).half(static_cast<int>(i & 1)) >> (64 - bits), i};
     }
   });
@@ -73,13 +73,9 @@ class SortShuffler final : public Shuffler {
            std::uint64_t seed) override {
     std::vector<Keyed> keys = SortedKeys(n, seed, islands_ ? IslandKeyBits(n) : 64);
     if (islands_) ShuffleIslands(keys, seed);
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      const Item* source = static_cast<const Item*>(in);
-      Item* target = static_cast<Item*>(out);
-      ParallelFor((n + kSortBlock - 1) / kSortBlock, [&](std::uint64_t b) {
-        const std::uint64_t end = std::min(n, (b + 1) * kSortBlock);
-        for (std::uint64_t j = b * kSortBlock; j < end; ++j) target[j] = source[keys[j].index];
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
+      ParallelBlocks(n, kSortBlock, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t j = begin; j < end; ++j) target[j] = source[keys[j].index];
       });
     });
   }

@@ -16,10 +16,8 @@ class StdShuffle final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
     std::mt19937_64 random(seed);
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      Item* items = static_cast<Item*>(out);
-      std::copy_n(static_cast<const Item*>(in), n, items);
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* items) {
+      std::copy_n(source, n, items);
       std::shuffle(items, items + n, random);
     });
   }

@@ -58,14 +58,6 @@ std::vector<std::uint32_t> OrderOf(const std::vector<std::uint32_t>& rank, std::
   return order;
 }
 
-template <class Body>
-void ForRowBlocks(std::size_t rows, const Body& body) {
-  const std::size_t blocks = (rows + kRowBlock - 1) / kRowBlock;
-  ParallelFor(blocks, [&](std::size_t block) {
-    body(block * kRowBlock, std::min(rows, (block + 1) * kRowBlock));
-  });
-}
-
 //! Writes a row as bytes; odd[f] is set where the value is no whole number in 0 .. 255.
 void ByteRow(const float* __restrict row, std::size_t columns, std::uint8_t* __restrict codes,
              std::uint8_t* __restrict odd) {
@@ -116,7 +108,7 @@ std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column,
 bool WriteValues(const FeatureMatrix& data, const std::vector<std::uint8_t>& odd,
                  const std::vector<std::uint32_t>& rank, float* lines) {
   std::atomic<bool> missing = false;
-  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+  ParallelBlocks(data.rows, kRowBlock, [&](std::size_t first, std::size_t last) {
     bool any = false;
     for (std::size_t i = first; i < last; ++i) {
       const float* row = data.values + i * data.columns;
@@ -138,7 +130,7 @@ bool WriteValues(const FeatureMatrix& data, const std::vector<std::uint8_t>& odd
 void WriteRanks(const FeatureMatrix& data, const std::vector<std::vector<float>>& tables,
                 const std::vector<std::uint8_t>& ranked, const std::vector<std::uint32_t>& rank,
                 std::uint8_t* codes) {
-  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+  ParallelBlocks(data.rows, kRowBlock, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       if (rank[i] == kLeftOut) continue;
       const float* row = data.values + i * data.columns;
@@ -165,7 +157,7 @@ std::vector<std::uint8_t> WriteBytes(const FeatureMatrix& data,
                                      const std::vector<std::uint32_t>& rank, std::uint8_t* codes) {
   const std::size_t blocks = (data.rows + kRowBlock - 1) / kRowBlock;
   std::vector<std::vector<std::uint8_t>> odd(blocks);
-  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+  ParallelBlocks(data.rows, kRowBlock, [&](std::size_t first, std::size_t last) {
     std::vector<std::uint8_t> mine(data.columns, 0);
     for (std::size_t i = first; i < last; ++i) {
       if (rank[i] == kLeftOut) continue;

@@ -298,8 +298,8 @@ void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const
   constexpr std::size_t kMostRows = 1024;
   const std::size_t size =
       std::clamp<std::size_t>(65536 / std::max<std::size_t>(columns, 1), 32, kMostRows);
-  ParallelFor((n + size - 1) / size, [&](std::size_t block) {
-    const std::size_t begin = block * size, count = std::min(n - begin, size);
+  ParallelBlocks(n, size, [&](std::size_t begin, std::size_t end) {
+    const std::size_t count = end - begin;
     std::vector<std::int64_t> sums(count * classes, 0);
     std::uint32_t leaves[kMostRows];
     for (std::size_t t = 0; t < trees.size(); ++t) {

@@ -14,10 +14,8 @@ namespace {
 template <class Bijection>
 void ShuffleItems(const Bijection& f, const void* in, void* out, std::uint64_t n,
                   std::size_t item_bytes) {
-  WithItemType(item_bytes, [&](auto item) {
-    using Item = decltype(item);
-    BijectiveShuffle(f, static_cast<const Item*>(in), static_cast<Item*>(out), n);
-  });
+  WithItems(in, out, item_bytes,
+            [&](const auto* source, auto* target) { BijectiveShuffle(f, source, target, n); });
 }
 
 class LcgShuffler final : public Shuffler {

@@ -40,9 +40,8 @@ void FisherYatesShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_
 class FisherYatesShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      FisherYatesShuffle(static_cast<const Item*>(in), static_cast<Item*>(out), n, seed);
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
+      FisherYatesShuffle(source, target, n, seed);
     });
   }
 };

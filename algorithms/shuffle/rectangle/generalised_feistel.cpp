@@ -149,14 +149,10 @@ class FeistelShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
     const FeistelCipher cipher = MakeFeistelCipher(n, seed);
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      const Item* source = static_cast<const Item*>(in);
-      Item* target = static_cast<Item*>(out);
-      ParallelFor((n + kHostBlock - 1) / kHostBlock, [&](std::uint64_t block) {
-        const std::uint64_t end = std::min(n, (block + 1) * kHostBlock);
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
+      ParallelBlocks(n, kHostBlock, [&](std::uint64_t begin, std::uint64_t end) {
         std::uint32_t order[kHostBatch];
-        for (std::uint64_t j = block * kHostBlock; j < end; j += kHostBatch) {
+        for (std::uint64_t j = begin; j < end; j += kHostBatch) {
           const std::uint64_t count = std::min(kHostBatch, end - j);
           std::iota(order, order + count, static_cast<std::uint32_t>(j));
           CycleWalkMany(cipher, order, count);

@@ -25,13 +25,9 @@ class Gather final : public Shuffler {
            std::uint64_t seed) override {
     const GatherIndex index = MakeGatherIndex(n, seed);
     if (stored_) Prepare(index, n, seed);
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      const Item* source = static_cast<const Item*>(in);
-      Item* target = static_cast<Item*>(out);
-      ParallelFor((n + kHostBlock - 1) / kHostBlock, [&](std::uint64_t b) {
-        const std::uint64_t end = std::min(n, (b + 1) * kHostBlock);
-        for (std::uint64_t j = b * kHostBlock; j < end; ++j) {
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
+      ParallelBlocks(n, kHostBlock, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t j = begin; j < end; ++j) {
           target[j] = source[stored_ ? stored_index_[j] : index(j)];
         }
       });

@@ -71,9 +71,7 @@ void SplitShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed
     ciphers.push_back(
         BucketCipher::Make(random, b, static_cast<std::uint32_t>(start[b + 1] - start[b])));
   }
-  ParallelFor((n + kHostBlock - 1) / kHostBlock, [&](std::uint64_t block) {
-    const std::uint64_t end = std::min(n, (block + 1) * kHostBlock);
-    std::uint64_t j = block * kHostBlock;
+  ParallelBlocks(n, kHostBlock, [&](std::uint64_t j, std::uint64_t end) {
     auto bucket = static_cast<std::uint64_t>(std::upper_bound(start.begin(), start.end(), j) -
                                              start.begin() - 1);
     for (; j < end; ++bucket) {
@@ -99,9 +97,8 @@ class SplitRectangleShuffler final : public Shuffler {
       const auto whole = Registry<Shuffler>::Instance().Make("Rectangle", Device::kCpu, {});
       return whole->shuffle(in, out, n, item_bytes, seed);
     }
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      SplitShuffle(static_cast<const Item*>(in), static_cast<Item*>(out), n, seed, buckets);
+    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
+      SplitShuffle(source, target, n, seed, buckets);
     });
   }
 

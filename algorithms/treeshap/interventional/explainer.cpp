@@ -51,9 +51,8 @@ class InterventionalExplainer final : public TreeExplainer {
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     const std::size_t share = (rows.rows + Threads() - 1) / Threads();
     const std::size_t tile = std::clamp<std::size_t>(share, 1, reader_->MostRows());
-    ParallelFor((rows.rows + tile - 1) / tile, threads_, [&](std::size_t i) {
-      const std::size_t first = i * tile;
-      Explain(rows, first, std::min(tile, rows.rows - first), phi.data());
+    ParallelBlocks(rows.rows, tile, threads_, [&](std::size_t first, std::size_t end) {
+      Explain(rows, first, end - first, phi.data());
     });
   }
 
@@ -80,10 +79,10 @@ class InterventionalExplainer final : public TreeExplainer {
         const std::size_t first = (begin + i) * tile_rows;
         reader_->Read(background, first, std::min(tile_rows, background.rows - first), tiles[i]);
       });
-      ParallelFor((treelets + a_task - 1) / a_task, threads_, [&](std::size_t task) {
+      ParallelBlocks(treelets, a_task, threads_, [&](std::size_t first, std::size_t end) {
         std::vector<std::uint32_t> pattern(tile_rows);
         for (const RowTile& tile : tiles) {
-          for (std::size_t t = task * a_task; t < std::min(treelets, (task + 1) * a_task); ++t) {
+          for (std::size_t t = first; t < end; ++t) {
             reader_->FindPatterns(model_.treelets[t], tile, pattern.data());
             std::uint32_t* count = counts.data() + model_.treelets[t].counts;
             for (std::size_t r = 0; r < tile.rows; ++r) ++count[pattern[r]];

@@ -77,11 +77,8 @@ class ThroughputProtocol final : public harness::Protocol {
   // Counter-based, so that pieces are generated in parallel.
   static void Fill(const datasets::GeneratorSpec& spec, std::uint64_t seed,
                    std::span<float> values) {
-    constexpr std::size_t kPiece = 1 << 16;
-    ParallelFor((values.size() + kPiece - 1) / kPiece, [&](std::size_t piece) {
-      const std::size_t first = piece * kPiece;
-      datasets::Generate(spec, seed, first,
-                         values.subspan(first, std::min(kPiece, values.size() - first)));
+    ParallelBlocks(values.size(), 1 << 16, [&](std::size_t first, std::size_t end) {
+      datasets::Generate(spec, seed, first, values.subspan(first, end - first));
     });
   }
 

@@ -3,7 +3,6 @@
 //! What shuffles are measured on: the items 0, 1, ..., n - 1. A permutation does not depend on the
 //! values.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,10 +20,8 @@ std::vector<harness::DatasetInfo> ResolveSequence(const std::string& name);
 //! Calls visit(begin, end) for parts of [0, n) on all threads: at 2^29 items making and checking
 //! them takes longer than what is timed.
 template <class Visit>
-void ForParts(std::uint64_t n, Visit&& visit) {
-  constexpr std::uint64_t kPart = std::uint64_t{1} << 18;
-  ParallelFor((n + kPart - 1) / kPart,
-              [&](std::uint64_t part) { visit(part * kPart, std::min(n, (part + 1) * kPart)); });
+void ForParts(std::uint64_t n, const Visit& visit) {
+  ParallelBlocks(n, 1 << 18, visit);
 }
 
 //! Item i starts with its index (as far as it fits).

@@ -324,9 +324,8 @@ class Engine final : public QuadratureEngine<T> {
     }
     const std::size_t wanted = threads == 1 ? blocks : blocks / (4 * threads);
     const std::size_t per_task = std::clamp<std::size_t>(wanted, 1, MostBlocks(request));
-    ParallelFor((blocks + per_task - 1) / per_task, threads_, [&](std::size_t task) {
-      AllSegments(request, task * per_task, std::min(blocks, (task + 1) * per_task));
-    });
+    ParallelBlocks(blocks, per_task, threads_,
+                   [&](std::size_t begin, std::size_t end) { AllSegments(request, begin, end); });
   }
 
   std::size_t MostBlocks(const Request& request) const {
