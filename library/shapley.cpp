@@ -49,13 +49,7 @@ class CallbackGame final : public shapley::Game {
     values_(coalitions, values);
   }
   void walks(std::span<const std::int32_t> orders, std::span<double> values) const override {
-    const auto d = static_cast<std::size_t>(players_);
-    std::vector<std::uint64_t> coalitions;
-    for (std::size_t begin = 0; begin < orders.size(); begin += d) {
-      const auto prefixes = shapley::Prefixes(orders.subspan(begin, d));
-      coalitions.insert(coalitions.end(), prefixes.begin(), prefixes.end());
-    }
-    evaluate(coalitions, values);
+    evaluate(shapley::Prefixes(orders, players_), values);
   }
 
  private:

@@ -24,8 +24,8 @@ struct ShapleyEstimate {
 class ShapleyEstimator {
  public:
   virtual ~ShapleyEstimator() = default;
-  //! The smallest budget the method can work with.
-  virtual std::int64_t least_budget(int d) const = 0;
+  //! The smallest budget the method can work with: here that of two walks.
+  virtual std::int64_t least_budget(int d) const { return d + 1; }
   //! The largest budget for which at most `evaluations` different coalitions are asked for, when
   //! values are kept; here two values a marginal.
   virtual std::int64_t budget_for(int d, std::int64_t evaluations) const;

@@ -1,6 +1,5 @@
 #include "baselines/shapley/binary_boosting.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace retable::shapley {

@@ -91,7 +91,6 @@ class FittedPermutations final : public ShapleyEstimator {
     }
   }
 
-  std::int64_t least_budget(int d) const override { return d + 1; }
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
     if (kind_ == FitKind::kPairs) return ShapleyEstimator::budget_for(d, evaluations);
     return PermutationBudget(d, evaluations);

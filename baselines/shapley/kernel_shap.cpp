@@ -9,7 +9,6 @@
 //! error at d = 10 (docs/lab/shapley/014-packages.md). Consistent, not unbiased. O(m d^2) for m
 //! coalitions. Lundberg and Lee 2017; Covert and Lee 2021 (pairs).
 
-#include <algorithm>
 #include <map>
 
 #include "baselines/shapley/least_squares.hpp"
@@ -84,8 +83,6 @@ void DrawRest(Weighted& to, int d, std::span<const SizePair> sizes, std::int64_t
 
 class KernelShap final : public ShapleyEstimator {
  public:
-  std::int64_t least_budget(int d) const override { return d + 1; }
-
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {
     const int d = game.dimension();

@@ -8,8 +8,6 @@
 //! coalitions are paid for; the bias for fewer is of the order of the variance. O(m d^2) for m
 //! coalitions. Musco and Witter 2025, algorithm 1.
 
-#include <algorithm>
-
 #include "baselines/shapley/least_squares.hpp"
 
 namespace retable::shapley {
@@ -19,8 +17,6 @@ constexpr std::uint64_t kLeverageShapStream = 8;
 
 class LeverageShap final : public ShapleyEstimator {
  public:
-  std::int64_t least_budget(int d) const override { return d + 1; }
-
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {
     const int d = game.dimension();

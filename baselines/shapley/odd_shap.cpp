@@ -64,7 +64,6 @@ class OddShap final : public ShapleyEstimator {
     }
   }
 
-  std::int64_t least_budget(int d) const override { return d + 1; }
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
     if (sampler_ == nullptr) return ShapleyEstimator::budget_for(d, evaluations);
     return PermutationBudget(d, evaluations);

@@ -139,8 +139,6 @@ class RegressionMsr final : public ShapleyEstimator {
     }
   }
 
-  std::int64_t least_budget(int d) const override { return d + 1; }
-
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {
     const int d = game.dimension();

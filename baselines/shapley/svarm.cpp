@@ -46,8 +46,6 @@ void AroundPlayer(Draws& draws, int d, int player, int size, bool with,
 
 class Svarm final : public ShapleyEstimator {
  public:
-  std::int64_t least_budget(int d) const override { return d + 1; }
-
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {
     const int d = game.dimension();

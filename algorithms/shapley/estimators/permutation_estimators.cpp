@@ -59,7 +59,6 @@ class PermutationEstimator final : public ShapleyEstimator {
  public:
   explicit PermutationEstimator(std::unique_ptr<PermutationSampler> sampler)
       : sampler_(std::move(sampler)) {}
-  std::int64_t least_budget(int d) const override { return d + 1; }
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
     return PermutationBudget(d, evaluations);
   }

@@ -58,6 +58,16 @@ std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> order) {
   return coalitions;
 }
 
+std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> orders, int d) {
+  const auto step = static_cast<std::size_t>(d);
+  std::vector<std::uint64_t> coalitions;
+  for (std::size_t at = 0; at < orders.size(); at += step) {
+    const auto prefixes = Prefixes(orders.subspan(at, step));
+    coalitions.insert(coalitions.end(), prefixes.begin(), prefixes.end());
+  }
+  return coalitions;
+}
+
 void Game::walk(std::span<const std::int32_t> order, std::span<double> values) const {
   evaluate(Prefixes(order), values);
 }
@@ -116,8 +126,7 @@ void CountingGame::walk(std::span<const std::int32_t> order, std::span<double> v
 }
 
 void CountingGame::walks(std::span<const std::int32_t> orders, std::span<double> values) const {
-  const auto d = static_cast<std::size_t>(dimension());
-  for (std::size_t at = 0; at < orders.size(); at += d) Count(Prefixes(orders.subspan(at, d)));
+  Count(Prefixes(orders, dimension()));
   game_.walks(orders, values);
 }
 

@@ -36,6 +36,8 @@ class Game {
 
 //! The d + 1 coalitions that `order` passes through, from the empty one on.
 std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> order);
+//! Those of each of several orders of d players, one after the other.
+std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> orders, int d);
 
 //! Asks the game for a batch and checks the answers. @throws std::invalid_argument for a value that
 //! is not finite: an average over it would mean nothing.

@@ -25,8 +25,6 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
   explicit ExternalEstimator(const std::string& command)
       : program_(std::make_unique<ResidentProgram>(command)) {}
 
-  std::int64_t least_budget(int d) const override { return d + 1; }
-
   shapley::ShapleyEstimate estimate(const shapley::Game& game, std::int64_t budget,
                                     std::uint64_t seed) const override {
     const int d = game.dimension();

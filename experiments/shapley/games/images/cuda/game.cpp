@@ -26,13 +26,7 @@ class DeviceImageGame final : public shapley::Game {
     layers_.LogOdds(coalitions, answer_, values);
   }
   void walks(std::span<const std::int32_t> orders, std::span<double> values) const override {
-    const auto d = static_cast<std::size_t>(players_);
-    std::vector<std::uint64_t> coalitions;
-    for (std::size_t at = 0; at < orders.size(); at += d) {
-      const auto prefixes = shapley::Prefixes(orders.subspan(at, d));
-      coalitions.insert(coalitions.end(), prefixes.begin(), prefixes.end());
-    }
-    evaluate(coalitions, values);
+    evaluate(shapley::Prefixes(orders, players_), values);
   }
 
  private:
