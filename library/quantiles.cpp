@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/common/method_by_name.hpp"
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
 #include "base/csv/number.hpp"
-#include "base/cuda/devices.hpp"
 #include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
 
@@ -22,15 +22,9 @@ using quantiles::ChebyshevSketch;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::unique_ptr<ChebyshevSketch> MakeSketch(const QuantileSketchOptions& options) {
-  if (options.device != "cpu" && options.device != "cuda") {
-    throw std::invalid_argument("device is \"" + options.device + "\"; there are cpu, cuda");
-  }
-  const Device device = options.device == "cpu" ? Device::kCpu : Device::kCuda;
-  if (device == Device::kCuda && !HasCudaDevice()) {
-    throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
-  }
   auto made = Registry<quantiles::QuantileSketch>::Instance().Make(
-      "Retable", device, {{"l", static_cast<std::int64_t>(options.order)}, {"log", options.log}});
+      "Retable", DeviceByName(options.device),
+      {{"l", static_cast<std::int64_t>(options.order)}, {"log", options.log}});
   // Both backends are Chebyshev sketches: they merge with each other and have one serialised form.
   auto* sketch = dynamic_cast<ChebyshevSketch*>(made.get());
   if (sketch == nullptr) throw std::logic_error("the sketch \"Retable\" is no Chebyshev sketch");

@@ -8,7 +8,6 @@
 #include "algorithms/shuffle/rectangle/generalised_feistel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/tuning.hpp"
-#include "base/cuda/devices.hpp"
 #include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
 
@@ -29,14 +28,7 @@ const Method<shuffle::Shuffler>& MethodOf(const ShuffleOptions& options, Device 
 }
 
 std::unique_ptr<shuffle::Shuffler> MakeShuffler(const ShuffleOptions& options) {
-  if (options.device != "cpu" && options.device != "cuda") {
-    throw std::invalid_argument("device is \"" + options.device + "\"; there are cpu, cuda");
-  }
-  const Device device = options.device == "cpu" ? Device::kCpu : Device::kCuda;
-  if (device == Device::kCuda && !HasCudaDevice()) {
-    throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
-  }
-  return MethodOf(options, device).make({});
+  return MethodOf(options, DeviceByName(options.device)).make({});
 }
 
 }  // namespace
@@ -94,9 +86,7 @@ void Permutation::fill(std::uint64_t first, std::int64_t step, std::uint64_t cou
     }
   };
   if (count <= kBlock) return evaluate(0, count);
-  ParallelFor((count + kBlock - 1) / kBlock, [&](std::size_t block) {
-    evaluate(block * kBlock, std::min<std::uint64_t>(count, (block + 1) * kBlock));
-  });
+  ParallelBlocks(count, kBlock, evaluate);
 }
 
 void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! A registered method that a user names.
+//! A device and a registered method that a user names.
 
 #include <algorithm>
 #include <initializer_list>
@@ -9,8 +9,20 @@
 #include <string_view>
 
 #include "algorithms/common/registry.hpp"
+#include "base/cuda/devices.hpp"
 
 namespace retable {
+
+//! @throws std::invalid_argument for a name other than cpu and cuda, or a device that is not here
+inline Device DeviceByName(const std::string& name) {
+  if (name != "cpu" && name != "cuda") {
+    throw std::invalid_argument("device is \"" + name + "\"; there are cpu, cuda");
+  }
+  if (name == "cuda" && !HasCudaDevice()) {
+    throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
+  }
+  return name == "cuda" ? Device::kCuda : Device::kCpu;
+}
 
 //! The method of that name on that device. `others` are methods that such a user cannot take.
 //! @throws std::invalid_argument that lists the names there are; `kind` says of what
