@@ -66,6 +66,9 @@ class TreeExplainer {
   virtual double device_seconds() const { return std::numeric_limits<double>::quiet_NaN(); }
 
  protected:
+  //! Columns of a group: one a feature, and the expected value.
+  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
+
   TreeEnsemble shape_;  //!< features and groups at least; prepare() sets them
 };
 

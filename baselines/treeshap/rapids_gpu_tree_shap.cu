@@ -92,8 +92,6 @@ class Rapids final : public TreeExplainer {
  private:
   using Compute = std::function<void(const DeviceRows&, double*)>;
 
-  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
-
   void Run(const RowBlock& rows, const ResultBlocks& to, const Compute& compute) {
     ValidateRows(shape_, rows);
     const std::size_t per_row = to.block * expected_.size();

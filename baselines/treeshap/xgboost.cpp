@@ -1,7 +1,6 @@
 #include "baselines/treeshap/xgboost.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -100,13 +99,12 @@ class XgboostExplainer final : public TreeExplainer {
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     Predict(rows, 4, ValuesPerRow(shape_), phi);
-    Rebase(phi, static_cast<std::size_t>(shape_.features) + 1);
+    Rebase(phi, side());
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
-    const auto side = static_cast<std::size_t>(shape_.features) + 1;
     Predict(rows, 16, InteractionsPerRow(shape_), matrices);
-    Rebase(matrices, side * side);
+    Rebase(matrices, side() * side());
   }
 
   //! XGBoost's predictor is the recursive TreeSHAP, in float.

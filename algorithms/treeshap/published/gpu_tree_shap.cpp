@@ -95,8 +95,6 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
   }
 
  private:
-  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
-
   void AddValues(const Path& path, std::span<const float> row, WarpLanes<T>& lanes,
                  double* phi) const {
     lanes.Evaluate(list_, path, row);

@@ -286,8 +286,6 @@ class GpuTreeShap final : public TreeExplainer {
     lanes[b * kWarp].longest = static_cast<std::uint8_t>(longest);
   }
 
-  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
-
   double Run(const RowBlock& rows, const ResultBlocks& to, std::uint32_t rows_per_warp,
              void (*kernel)(Problem)) {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");

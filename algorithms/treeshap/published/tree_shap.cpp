@@ -109,16 +109,17 @@ class TreeShapExplainer final : public TreeExplainer {
     ValidateRows(shape_, rows);
     const std::size_t per_row = ValuesPerRow(shape_);
     RequireSize(phi.size(), rows.rows * per_row);
-    const auto side = static_cast<std::size_t>(shape_.features) + 1;
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       double* row_phi = phi.data() + r * per_row;
       std::fill_n(row_phi, per_row, 0.0);
       for (const Tree& tree : shape_.trees) {
         Recursion<T> recursion{shape_, tree, rows.row(r),
-                               row_phi + static_cast<std::size_t>(tree.group) * side};
+                               row_phi + static_cast<std::size_t>(tree.group) * side()};
         recursion.Visit(0, {}, T(1), T(1), -1);
       }
-      for (std::size_t g = 0; g < expected_.size(); ++g) row_phi[(g + 1) * side - 1] = expected_[g];
+      for (std::size_t g = 0; g < expected_.size(); ++g) {
+        row_phi[(g + 1) * side() - 1] = expected_[g];
+      }
     });
   }
 

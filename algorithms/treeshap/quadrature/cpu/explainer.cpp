@@ -45,8 +45,6 @@ class QuadratureExplainer final : public TreeExplainer {
  private:
   using Sums = typename QuadratureEngine<T>::Sums;
 
-  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
-
   // Writes `size` numbers for each row and output.
   void Explain(const RowBlock& rows, bool pairs, double* results, std::size_t size) {
     const auto outputs = static_cast<std::size_t>(shape_.groups);
