@@ -88,6 +88,20 @@ std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_u
   return costs;
 }
 
+harness::RepeatOptions RepeatsOf(const harness::CellConfig& cell) {
+  harness::RepeatOptions options;
+  options.min_samples = static_cast<int>(cell.repeats);
+  options.budget = std::get<double>(cell.settings.at("budget"));
+  return options;
+}
+
+harness::Outcome Skipped(const std::string& reason) {
+  harness::Outcome outcome;
+  outcome.status = "skipped";
+  outcome.reason = reason;
+  return outcome;
+}
+
 std::int64_t IntegerOf(const harness::Values& values, const std::string& name) {
   return Get<std::int64_t>(values, name, "an integer");
 }

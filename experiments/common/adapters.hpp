@@ -14,6 +14,7 @@
 #include "algorithms/common/work.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "harness/protocol.hpp"
+#include "harness/timing/timing.hpp"
 
 namespace retable::experiments {
 
@@ -74,6 +75,11 @@ std::unique_ptr<Interface> MakeMethod(const harness::CellConfig& cell) {
 //! What a method says it must do, in the harness's words. @param cores_used as timed: what ran on
 //! one processor is held against the ceilings of one
 std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_used);
+
+//! Timing with a cell's repeats as the fewest samples, and its setting "budget".
+harness::RepeatOptions RepeatsOf(const harness::CellConfig& cell);
+//! What a cell comes to that its protocol does not measure.
+harness::Outcome Skipped(const std::string& reason);
 
 //! A cell's integer axis or setting. @throws std::invalid_argument when it is absent.
 std::int64_t IntegerOf(const harness::Values& values, const std::string& name);

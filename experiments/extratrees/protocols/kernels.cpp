@@ -48,10 +48,7 @@ class KernelsProtocol final : public harness::Protocol {
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const std::string kernel = TextOf(cell.axes, "kernel");
     if (kernel == "init_random") {
-      harness::Outcome outcome;
-      outcome.status = "skipped";
-      outcome.reason = "no counterpart: random numbers are named, not stored";
-      return outcome;
+      return Skipped("no counterpart: random numbers are named, not stored");
     }
     harness::CellConfig shared = cell;
     shared.axes.erase("kernel");

@@ -130,11 +130,8 @@ class SumsOverGpus final : public harness::Protocol {
     harness::Outcome outcome;
     outcome.verification = stream.Verify();
     if (!outcome.verification.ok) return outcome;
-    harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(cell.repeats);
-    options.budget = std::get<double>(cell.settings.at("budget"));
     const harness::TimingResult timing =
-        harness::TimeRepeated([&] { stream.Sum(n, memory == "host"); }, options);
+        harness::TimeRepeated([&] { stream.Sum(n, memory == "host"); }, RepeatsOf(cell));
     harness::AddTiming(outcome, timing);
     harness::AddRate(outcome, timing, static_cast<double>(n), "million values/s", 1e6);
     return outcome;

@@ -122,16 +122,13 @@ harness::Outcome Measure(const harness::CellConfig& asked, const Problem& proble
                          std::int64_t budget) {
   const harness::CellConfig cell = WithAxes(asked);
   const auto estimator = MakeNearest<ShapleyEstimator>(cell);
-  harness::Outcome outcome;
-  const auto least = estimator->least_budget(problem.features);
-  if (budget < least) {
-    outcome.status = "skipped";
-    outcome.reason = "needs a budget of " + std::to_string(least) + " at least";
-    return outcome;
+  if (const auto least = estimator->least_budget(problem.features); budget < least) {
+    return Skipped("needs a budget of " + std::to_string(least) + " at least");
   }
   if (problem.exact.empty() && cell.repeats < 2) {
     throw std::invalid_argument("without exact values the error needs two repeats at least");
   }
+  harness::Outcome outcome;
   outcome.verification = problem.agreement();
   outcome.facts = problem.facts;
   outcome.facts["budget"] = budget;

@@ -23,13 +23,6 @@ namespace {
 
 using shapley::ShapleyEstimator;
 
-harness::Outcome Skipped(const std::string& reason) {
-  harness::Outcome outcome;
-  outcome.status = "skipped";
-  outcome.reason = reason;
-  return outcome;
-}
-
 class UniqueProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/unique"; }

@@ -140,16 +140,13 @@ class ShuffleOverGpus final : public harness::Protocol {
         static_cast<double>(n - order.size());
     outcome.verification = {true, wrong == 0, "items lost or repeated", wrong, 0, "input"};
     if (!outcome.verification.ok) return outcome;
-    harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(cell.repeats);
-    options.budget = std::get<double>(cell.settings.at("budget"));
     const harness::TimingResult timing = harness::TimeRepeated(
         [&] {
           if (memory == "host") items.Upload();
           items.Shuffle();
           if (memory == "host") items.Download();
         },
-        options);
+        RepeatsOf(cell));
     harness::AddTiming(outcome, timing);
     harness::AddRate(outcome, timing, static_cast<double>(n), "million items/s", 1e6);
     return outcome;

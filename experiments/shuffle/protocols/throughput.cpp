@@ -133,9 +133,6 @@ class ShuffleThroughput final : public harness::Protocol {
     if (cell.device == "cuda") {
       timing = TimeOnDevice(*shuffler, in, item_bytes, cell);
     } else {
-      harness::RepeatOptions options;
-      options.min_samples = static_cast<int>(cell.repeats);
-      options.budget = std::get<double>(cell.settings.at("budget"));
       auto* external = dynamic_cast<ExternalShuffler*>(shuffler.get());
       if (external != nullptr) external->Load(in, item_bytes, seed);
       WithThreads(threads, [&] {
@@ -144,7 +141,7 @@ class ShuffleThroughput final : public harness::Protocol {
               external != nullptr ? external->program().Run()
                                   : shuffler->shuffle(in, out, item_bytes, seed);
             },
-            options);
+            RepeatsOf(cell));
       });
       if (external != nullptr) timing.included = DescribeResident(external->program());
     }

@@ -102,11 +102,8 @@ class ExplainProtocol final : public harness::Protocol {
         std::max<std::size_t>(1, (std::size_t{1} << (interactions ? 28 : 29)) / per_row);
     const RowBlock rows = problem.Rows().slice(0, std::min(wanted, most));
 
+    if (const std::string why = WhyNotThisModel(cell, problem); !why.empty()) return Skipped(why);
     harness::Outcome outcome;
-    if (outcome.reason = WhyNotThisModel(cell, problem); !outcome.reason.empty()) {
-      outcome.status = "skipped";
-      return outcome;
-    }
     const auto explainer = MakeMethod<TreeExplainer>(WithAxes(cell));
     const double prepare = harness::TimeOnce([&] { Prepare(cell, problem, *explainer); });
     DescribeModel(problem, outcome);
@@ -192,10 +189,8 @@ class ExplainProtocol final : public harness::Protocol {
 
   static harness::RepeatOptions Repeats(const harness::CellConfig& cell,
                                         const ExternalExplainer* external) {
-    harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(cell.repeats);
+    harness::RepeatOptions options = RepeatsOf(cell);
     options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
-    options.budget = std::get<double>(cell.settings.at("budget"));
     options.min_sample = 0;
     options.max_warmup_runs = 2;
     options.gpu_clock = cell.device == "cuda" && external == nullptr;

@@ -4,8 +4,6 @@
 //! paths is not included, as in the paper. Every packing is checked: each item in one bin, no bin
 //! too full.
 
-#include <algorithm>
-
 #include "algorithms/treeshap/published/bin_packing.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
 #include "experiments/common/adapters.hpp"
@@ -68,9 +66,7 @@ class PackingProtocol final : public harness::Protocol {
                             0,
                             "every item in one bin of 32"};
     if (!outcome.verification.ok) return outcome;
-    harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(cell.repeats);
-    options.budget = std::get<double>(cell.settings.at("budget"));
+    harness::RepeatOptions options = RepeatsOf(cell);
     options.pin = true;
     const auto timing = harness::TimeRepeated([&] { bins = Pack(packing, sizes, kWarp); }, options);
     outcome.metrics = {{"time", "s", timing.seconds, {}, {}},

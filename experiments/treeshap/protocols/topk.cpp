@@ -12,8 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
+#include "algorithms/treeshap/tree_explainer.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
 #include "base/parallel.hpp"
 #include "experiments/common/adapters.hpp"
@@ -134,9 +134,7 @@ class TopKProtocol final : public harness::Protocol {
           return harness::TimeOnce([&] { call(problem.Rows().slice(0, rows)); });
         });
     const RowBlock some = problem.Rows().slice(0, count);
-    harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(cell.repeats);
-    options.budget = budget;
+    harness::RepeatOptions options = RepeatsOf(cell);
     options.min_sample = 0;
     options.max_warmup_runs = 2;
     const auto timing = harness::TimeAfterFirstCall([&] { call(some); }, seconds, options);
