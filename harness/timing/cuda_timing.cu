@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <stdexcept>
-#include <vector>
 
 #include "base/cuda/streams.hpp"
 #include "harness/timing/cuda_timing.hpp"
@@ -12,7 +8,8 @@
 namespace retable::harness {
 namespace {
 
-constexpr double kUnsteady = 0.05;
+constexpr double kWarmUpAgreement = 0.02;
+constexpr int kMostWarmUpRuns = 50;
 constexpr double kTarget = 0.01;  // half width of the interval over the median
 constexpr std::uint64_t kSeed = 1;
 constexpr unsigned long long kDelayNanoseconds = 50000;
@@ -28,10 +25,6 @@ __global__ void Delay(unsigned long long nanoseconds) {
   const unsigned long long begin = GlobalNanoseconds();
   while (GlobalNanoseconds() - begin < nanoseconds) {
   }
-}
-
-double WallNow() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 class Sampler {
@@ -63,21 +56,6 @@ class Sampler {
   GpuClock clock_;
 };
 
-int WarmUp(Sampler& sampler, double deadline) {
-  constexpr int kMostRuns = 50;
-  constexpr double kAgreement = 0.02;
-  std::vector<double> last;
-  int runs = 0;
-  while (runs < kMostRuns && (runs == 0 || WallNow() < deadline)) {
-    last.push_back(sampler.Take().seconds);
-    ++runs;
-    if (last.size() > 3) last.erase(last.begin());
-    const auto [low, high] = std::minmax_element(last.begin(), last.end());
-    if (last.size() == 3 && *high - *low <= kAgreement * *low) break;
-  }
-  return runs;
-}
-
 }  // namespace
 
 TimingResult TimeOnGpu(const std::function<void(CUstream_st*)>& body,
@@ -89,18 +67,21 @@ TimingResult TimeOnGpu(const std::function<void(CUstream_st*)>& body,
   timing.included = "work on one stream between two events; no transfer, no allocation";
   Sampler sampler(body);
   timing.peak_mhz = sampler.peak_mhz();
-  const double begin = WallNow();
-  timing.warmup_runs = WarmUp(sampler, begin + options.budget / 2);
+  const double begin = SteadyNow();
+  WarmUp(
+      kWarmUpAgreement, kMostWarmUpRuns, timing.warmup_runs,
+      [&] { return SteadyNow() < begin + options.budget / 2; },
+      [&] { return sampler.Take().seconds; });
   StopRule rule({options.min_samples, options.max_samples, kTarget});
   do {
     const Sampler::Sample sample = sampler.Take();
     timing.seconds.push_back(sample.seconds);
     timing.sm_mhz.push_back(sample.sm_mhz);
     timing.throttled += sample.sm_mhz < kThrottledShare * timing.peak_mhz;
-  } while (!rule.Stop(timing.seconds.size(), WallNow(), begin + options.budget,
+  } while (!rule.Stop(timing.seconds.size(), SteadyNow(), begin + options.budget,
                       [&] { return MedianInterval(timing.seconds, kSeed); }));
   timing.stop_reason = rule.reason;
-  timing.steady = std::abs(Drift(timing.seconds)) <= kUnsteady;
+  timing.steady = IsSteady(timing.seconds);
   return timing;
 }
 

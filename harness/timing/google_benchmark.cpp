@@ -2,13 +2,13 @@
 
 #include <benchmark/benchmark.h>
 
-#include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "harness/timing/pinning.hpp"
+#include "harness/timing/stop_rule.hpp"
 #include "harness/timing/timing.hpp"
 
 namespace retable::harness {
@@ -89,7 +89,7 @@ TimingResult TimeWithGoogleBenchmark(const std::string& name, const std::functio
   result.pinned_to = pinned.processor();
   result.seconds = capture.seconds;
   result.iterations = capture.iterations;
-  result.steady = std::abs(Drift(result.seconds)) <= 0.05;
+  result.steady = IsSteady(result.seconds);
   result.stop_reason = "repetitions";
   result.raw_json = capture.Text();
   return result;

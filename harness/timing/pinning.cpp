@@ -7,10 +7,6 @@
 namespace retable::harness {
 namespace {
 
-double WallSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 double ProcessorSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -21,6 +17,10 @@ double ProcessorSeconds() {
 }
 
 }  // namespace
+
+double SteadyNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Pinned::Pinned(bool wanted) {
   if (!wanted) return;
@@ -37,10 +37,10 @@ Pinned::~Pinned() {
   if (processor_ >= 0) sched_setaffinity(0, sizeof(before_), &before_);
 }
 
-CoresUsed::CoresUsed() : wall_(WallSeconds()), processor_(ProcessorSeconds()) {}
+CoresUsed::CoresUsed() : wall_(SteadyNow()), processor_(ProcessorSeconds()) {}
 
 double CoresUsed::SoFar() const {
-  const double wall = WallSeconds() - wall_;
+  const double wall = SteadyNow() - wall_;
   return wall > 0 ? (ProcessorSeconds() - processor_) / wall : 0;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Binding the calling thread to one processor, and how many processors were busy.
+//! Binding the calling thread to one processor, the clock, and how many processors were busy.
 
 #include <sched.h>
 
@@ -19,6 +19,9 @@ class Pinned {
   int processor_ = -1;
   cpu_set_t before_{};
 };
+
+//! Seconds of the steady clock.
+double SteadyNow();
 
 //! Processor time over wall time of this process since construction.
 class CoresUsed {

@@ -1,19 +1,45 @@
 #pragma once
 //! @file
-//! When enough samples were taken: the interval is narrow, there are as many as were asked for at
-//! most, or the budget is spent. Shared by the CPU's and the GPU's timing loops.
+//! When a body is warm, when enough samples of it were taken, and whether they drift. Shared by the
+//! CPU's and the GPU's timing loops.
 //!
-//! A rule that looks after every sample stops too early now and then by luck, and an interval costs
-//! more than a short sample; so it looks at the first chance and then each time a fifth further on.
+//! Enough: the interval is narrow, there are as many as were asked for at most, or the budget is
+//! spent. A rule that looks after every sample stops too early now and then by luck, and an
+//! interval costs more than a short sample; so it looks at the first chance and then each time a
+//! fifth further on.
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
+
+//! Samples until three in a row agree to `agreement`, the budget's share is spent (`more` says
+//! whether it is not), or there are `most`; one at least. `runs` counts them. @return the last
+//! three
+template <typename More, typename Sample>
+std::vector<double> WarmUp(double agreement, int most, std::int64_t& runs, More more,
+                           Sample sample) {
+  std::vector<double> last;
+  while (runs < most && (runs == 0 || more())) {
+    last.push_back(sample());
+    ++runs;
+    if (last.size() > 3) last.erase(last.begin());
+    const auto [low, high] = std::minmax_element(last.begin(), last.end());
+    if (last.size() == 3 && *high - *low <= agreement * *low) break;
+  }
+  return last;
+}
+
+//! Whether the samples, in the order taken, do not drift.
+inline bool IsSteady(const std::vector<double>& samples) {
+  return std::abs(Drift(samples)) <= 0.05;
+}
 
 class StopRule {
  public:

@@ -1,7 +1,6 @@
 #include "harness/timing/timing.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -12,13 +11,8 @@
 namespace retable::harness {
 namespace {
 
-constexpr double kUnsteady = 0.05;
 constexpr double kWarmUpAgreement = 0.05;  // warm when three runs in a row agree to this share
 constexpr std::uint64_t kSeed = 1;         // of the resampling that decides when to stop
-
-double SteadyNow() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 using Body = std::function<void()>;
 
@@ -46,14 +40,9 @@ class Watch {
 
   // Runs until three in a row agree, then settles how many iterations make a sample.
   void WarmUp(double deadline) {
-    std::vector<double> last;
-    while (runs < options_.max_warmup_runs && (runs == 0 || Now() < deadline)) {
-      last.push_back(Sample());
-      ++runs;
-      if (last.size() > 3) last.erase(last.begin());
-      const auto [low, high] = std::minmax_element(last.begin(), last.end());
-      if (last.size() == 3 && *high - *low <= kWarmUpAgreement * *low) break;
-    }
+    const std::vector<double> last = harness::WarmUp(
+        kWarmUpAgreement, options_.max_warmup_runs, runs, [&] { return Now() < deadline; },
+        [&] { return Sample(); });
     const double typical = *std::min_element(last.begin(), last.end());
     if (typical < options_.min_sample) {
       const double wanted = typical > 0 ? options_.min_sample / typical : 1e6;
@@ -147,7 +136,7 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
                       [&] { return MedianInterval(result.seconds, kSeed); }));
   result.cores_used = cores.SoFar();
   result.pinned_to = pinned.processor();
-  result.steady = std::abs(Drift(result.seconds)) <= kUnsteady;
+  result.steady = IsSteady(result.seconds);
   result.stop_reason = rule.reason;
   return result;
 }
@@ -163,7 +152,7 @@ TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_
   for (int i = 0; i < options.min_samples; ++i) timer.Time(body);
   TimingResult result = timer.result();
   result.warmup_runs = 1;
-  result.steady = std::abs(Drift(result.seconds)) <= kUnsteady;
+  result.steady = IsSteady(result.seconds);
   result.stop_reason = "samples";
   return result;
 }
@@ -190,7 +179,7 @@ PairedResult TimePaired(const std::function<void()>& a, const std::function<void
   for (TimingResult* side : {&result.a, &result.b}) {
     side->cores_used = cores.SoFar();
     side->pinned_to = pinned.processor();
-    side->steady = std::abs(Drift(side->seconds)) <= kUnsteady;
+    side->steady = IsSteady(side->seconds);
     side->stop_reason = rule.reason;
   }
   return result;
