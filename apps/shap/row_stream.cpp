@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -11,6 +10,7 @@
 
 #include "base/csv/number.hpp"
 #include "base/parallel.hpp"
+#include "base/text/ascii.hpp"
 #include "base/text/suggest.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
@@ -23,17 +23,6 @@ using retable::treeshap::TreeEnsemble;
 
 bool Contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-std::string_view Trim(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 std::string Nearest(const std::string& name, const std::vector<std::string>& columns) {
@@ -158,7 +147,7 @@ void RowStream::OpenArff(const std::vector<std::string>& ignore) {
     }
     arff_header_.append(line.text).append("\n");
     header_lines_ = line.line;
-    if (Lower(std::string(Trim(line.text))).starts_with("@data")) break;
+    if (LowerCase(Trimmed(line.text)).starts_with("@data")) break;
   }
   std::vector<std::string> columns;
   datasets::ArffOptions options;
@@ -293,13 +282,13 @@ float RowStream::Category(std::string_view text, std::size_t f, std::int64_t lin
                           Rows& rows) const {
   const FeatureEncoding& encoding = *encodings_[f];
   auto code = encoding.categories.code(text);
-  if (!code) code = encoding.categories.code(Trim(text));
+  if (!code) code = encoding.categories.code(Trimmed(text));
   if (!code) {
     const NumberText number = ReadNumber(text);
     if (number.kind == NumberText::Kind::kMissing) return encoding.encode(number.value);
     if (number.kind == NumberText::Kind::kNumber) code = encoding.categories.code(number.value);
     // Booleans are 0 and 1 to scikit-learn.
-    const std::string word = Lower(std::string(Trim(text)));
+    const std::string word = LowerCase(Trimmed(text));
     if (word == "false") code = encoding.categories.code(0.0);
     if (word == "true") code = encoding.categories.code(1.0);
   }

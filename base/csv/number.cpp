@@ -8,17 +8,13 @@
 #include <limits>
 #include <system_error>
 
+#include "base/text/ascii.hpp"
+
 namespace retable {
 namespace {
 
 constexpr std::array<std::string_view, 8> kMissingWords = {"?",    "na",   "n/a",  "nan",
                                                            "-nan", "null", "<na>", "#n/a"};
-
-std::string_view WithoutBlanks(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 //! Whether a well-formed number which no double holds is too large rather than too small.
 bool IsLarge(std::string_view text) {
@@ -74,7 +70,7 @@ std::string FormatNumber(double value) {
 }
 
 bool IsMissingWord(std::string_view text) {
-  text = WithoutBlanks(text);
+  text = Trimmed(text);
   if (text.empty()) return true;
   const auto equals = [text](std::string_view word) {
     return std::equal(word.begin(), word.end(), text.begin(), text.end(), [](char a, char b) {
@@ -85,7 +81,7 @@ bool IsMissingWord(std::string_view text) {
 }
 
 NumberText ReadNumber(std::string_view text) {
-  const Spelled spelled = Spell(WithoutBlanks(text));
+  const Spelled spelled = Spell(Trimmed(text));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   if (spelled.error == std::errc() && !std::isnan(spelled.value)) {
     return {NumberText::Kind::kNumber, spelled.value};

@@ -2,18 +2,12 @@
 
 #include <algorithm>
 
+#include "base/text/ascii.hpp"
+
 namespace retable {
 namespace {
 
 constexpr std::size_t kListed = 8;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 bool IsPart(const std::string& part, const std::string& whole) {
   return part.size() >= 3 && whole.find(part) != std::string::npos;
@@ -41,11 +35,11 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> Nearest(std::string_view name,
                                    const std::vector<std::string>& candidates) {
-  const std::string wanted = Lower(name);
+  const std::string wanted = LowerCase(name);
   const std::string* best = nullptr;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(wanted, Lower(candidate));
+    const std::size_t distance = EditDistance(wanted, LowerCase(candidate));
     if (best == nullptr || distance < best_distance) {
       best = &candidate;
       best_distance = distance;
@@ -57,7 +51,7 @@ std::optional<std::string> Nearest(std::string_view name,
   // Not a slip of the keys; a part of exactly one candidate is still clear enough.
   const std::string* whole = nullptr;
   for (const std::string& candidate : candidates) {
-    if (!IsPart(wanted, Lower(candidate))) continue;
+    if (!IsPart(wanted, LowerCase(candidate))) continue;
     if (whole != nullptr) return {};
     whole = &candidate;
   }

@@ -10,6 +10,7 @@
 
 #include "algorithms/common/philox.hpp"
 #include "base/sha256.hpp"
+#include "base/text/ascii.hpp"
 #include "datasets/generators/make_tables.hpp"
 #include "datasets/generators/normal_draw.hpp"
 #include "datasets/generators/portable_math.hpp"
@@ -75,9 +76,7 @@ const Kind* FindKind(const std::string& name) {
 }
 
 std::string Trim(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  return std::string(Trimmed(text));
 }
 
 std::string WithoutPrefix(const std::string& text) {

@@ -1,10 +1,10 @@
 #include "datasets/openml/json.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/text/ascii.hpp"
 #include "base/utf8.hpp"
 #include "datasets/openml/simple_xml.hpp"
 
@@ -17,11 +17,6 @@ std::string_view WithoutSpace(std::string_view text) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   const auto first = text.find_first_not_of(" \t\r\n");
   return first == text.npos ? std::string_view() : text.substr(first);
-}
-
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 //! The body as a tree, told by its first character.
@@ -77,7 +72,7 @@ std::int64_t Integer(const Json& value, std::int64_t fallback) {
 }
 
 bool Flag(const Json& value) {
-  const std::string text = Lower(Text(value));
+  const std::string text = LowerCase(Text(value));
   return text == "true" || text == "1";
 }
 
@@ -105,7 +100,7 @@ std::vector<std::string> SplitCommas(const std::vector<std::string>& names) {
 }  // namespace
 
 bool LooksLikeHtml(std::string_view body) {
-  const std::string head = Lower(std::string(WithoutSpace(body).substr(0, 512)));
+  const std::string head = LowerCase(WithoutSpace(body).substr(0, 512));
   return head.rfind("<!doctype html", 0) == 0 || head.rfind("<html", 0) == 0 ||
          (head.rfind("<", 0) == 0 && head.find("<html") != head.npos);
 }
@@ -117,10 +112,10 @@ Description ParseDescription(std::string_view body) {
   d.id = static_cast<int>(Integer(MemberOf(set, "id"), 0));
   d.name = Text(MemberOf(set, "name"));
   d.version = Text(MemberOf(set, "version"));
-  d.format = Lower(Text(MemberOf(set, "format")));
+  d.format = LowerCase(Text(MemberOf(set, "format")));
   d.licence = Text(MemberOf(set, "licence"));
   d.url = Text(MemberOf(set, "url"));
-  d.md5 = Lower(Text(MemberOf(set, "md5_checksum")));
+  d.md5 = LowerCase(Text(MemberOf(set, "md5_checksum")));
   d.targets = SplitCommas(Texts(MemberOf(set, "default_target_attribute")));
   d.row_ids = Texts(MemberOf(set, "row_id_attribute"));
   d.ignored = Texts(MemberOf(set, "ignore_attribute"));

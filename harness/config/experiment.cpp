@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 
+#include "base/text/ascii.hpp"
 #include "base/text/suggest.hpp"
 #include "harness/config/claim_syntax.hpp"
 #include "harness/config/schema.hpp"
@@ -219,9 +220,7 @@ std::vector<std::string> Split(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, at);) {
-    const auto begin = part.find_first_not_of(' ');
-    if (begin == std::string::npos) continue;
-    parts.push_back(part.substr(begin, part.find_last_not_of(' ') + 1 - begin));
+    if (const auto word = Trimmed(part, " "); !word.empty()) parts.emplace_back(word);
   }
   return parts;
 }

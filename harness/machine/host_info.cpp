@@ -12,6 +12,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
+#include "base/text/ascii.hpp"
 #include "harness/report/csv.hpp"
 
 namespace retable::harness {
@@ -27,10 +28,7 @@ constexpr const char* kNotable[] = {
     "sve",        "sve2",        "bf16",        "i8mm"};
 
 std::string_view WithoutBlanks(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n\"'";
-  while (!text.empty() && kBlank.find(text.front()) != text.npos) text.remove_prefix(1);
-  while (!text.empty() && kBlank.find(text.back()) != text.npos) text.remove_suffix(1);
-  return text;
+  return Trimmed(text, " \t\r\n\"'");
 }
 
 // Calls each(key, value) for the lines "key<separator>value".

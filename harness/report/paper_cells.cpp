@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text/ascii.hpp"
 #include "base/text/suggest.hpp"
 #include "harness/report/csv.hpp"
 
@@ -28,17 +29,11 @@ double DefaultTolerance(CellKind kind) {
   return kind == CellKind::kRatio || kind == CellKind::kTime ? 0.2 : 0.1;
 }
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 // Takes `ending` off the end of `text`, if it is there.
 bool TakeOff(std::string_view& text, std::string_view ending) {
   if (text.size() < ending.size() || text.substr(text.size() - ending.size()) != ending)
     return false;
-  text = Trim(text.substr(0, text.size() - ending.size()));
+  text = Trimmed(text.substr(0, text.size() - ending.size()));
   return true;
 }
 
@@ -54,7 +49,7 @@ void ParseValue(const CsvTable& table, const CsvRow& row, PublishedCell& cell) {
       throw CsvError(table.Where(row) + ": a bound is written \"<=14.5\" or \">=0.95\", not \"" +
                      text + "\"");
     }
-    cell.value = ParseNumber(Trim(std::string_view(text).substr(2)));
+    cell.value = ParseNumber(Trimmed(std::string_view(text).substr(2)));
     if (!cell.value) throw CsvError(table.Where(row) + ": \"" + text + "\" bounds by no number");
   }
   if (cell.value && std::isnan(*cell.value)) cell.value.reset();
@@ -76,7 +71,7 @@ bool ParseSampling(const CsvTable& table, const CsvRow& row, std::string_view te
 void ParseTolerance(const CsvTable& table, const CsvRow& row, std::string_view text,
                     PublishedCell& cell) {
   const std::string whole(text);
-  text = Trim(text);
+  text = Trimmed(text);
   if (text.empty()) {
     cell.tolerance = DefaultTolerance(cell.kind);
     return;
