@@ -15,7 +15,6 @@
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>

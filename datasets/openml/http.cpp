@@ -9,7 +9,6 @@
 #include <mutex>
 #include <random>
 #include <semaphore>
-#include <stdexcept>
 #include <vector>
 
 #include "datasets/openml/http_header.hpp"

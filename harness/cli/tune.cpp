@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 
 #include "base/atomic_file.hpp"
 #include "base/cuda/devices.hpp"

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
-#include <stdexcept>
 
 #include "base/cuda/devices.hpp"
 #include "harness/cli/report.hpp"

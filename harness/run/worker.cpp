@@ -18,7 +18,6 @@
 #include <iterator>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <typeinfo>
 
 #include "harness/cli/reason.hpp"
 #include "harness/plan/cell_json.hpp"

@@ -1,6 +1,5 @@
 #include "harness/tune/sweep.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <stdexcept>

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <deque>
 
 #include "algorithms/extratrees/published/trainer.hpp"

@@ -6,7 +6,6 @@
 
 #if defined(RETABLE_HAS_CUDA)
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>

@@ -8,8 +8,6 @@
 //! games of interactions of two players at most, so there is a bias which falls with the square of
 //! the grid. Owen 1972; Mitchell et al. 2022, section 2.5.
 
-#include <algorithm>
-
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"

@@ -14,7 +14,6 @@
 //! 2022, sections 3.1 and 3.2, algorithm 1. CUDA backend: greedy/cuda/device_greedy.cu.
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "algorithms/shapley/greedy/options.hpp"

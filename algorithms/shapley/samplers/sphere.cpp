@@ -1,6 +1,5 @@
 #include "algorithms/shapley/samplers/sphere.hpp"
 
-#include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 #include <map>

@@ -1,7 +1,6 @@
 //! @file
 //! Rows in random order on the GPU.
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "algorithms/shuffle/selection/rows.hpp"

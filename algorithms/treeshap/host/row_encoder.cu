@@ -1,7 +1,6 @@
 #include "algorithms/treeshap/host/row_encoder.cuh"
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 namespace retable::treeshap {

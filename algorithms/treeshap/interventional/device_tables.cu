@@ -1,7 +1,6 @@
 #include "algorithms/treeshap/interventional/device_tables.cuh"
 
 #include <algorithm>
-#include <span>
 
 namespace retable::treeshap {
 

@@ -1,7 +1,6 @@
 #include "algorithms/treeshap/interventional/row_tiles.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/simd_target.hpp"
 

@@ -1,7 +1,6 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
-#include <utility>
 
 #include "algorithms/common/forest_bytes.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"

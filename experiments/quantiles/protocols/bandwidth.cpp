@@ -8,7 +8,6 @@
 //! sums of a prefix are checked against the CPU's before anything is timed.
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <vector>

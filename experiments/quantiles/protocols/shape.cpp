@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "experiments/common/adapters.hpp"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 #include <stdexcept>
 
 #include "algorithms/shapley/permutation_sampler.hpp"

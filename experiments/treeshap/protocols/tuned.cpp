@@ -2,7 +2,6 @@
 //! What `retable tune treeshap` measures: values of a synthetic model for numbers of rows around
 //! those at which the kernel's blocks change.
 
-#include <algorithm>
 #include <memory>
 
 #include "algorithms/treeshap/quadrature/cuda/tuning.cuh"

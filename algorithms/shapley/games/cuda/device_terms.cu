@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
-#include <vector>
 
 #include "algorithms/shapley/games/term_game.hpp"
 #include "algorithms/shapley/kernels/codes.cuh"

@@ -1,6 +1,5 @@
 #include "algorithms/treeshap/interactions/derivative/kernel.cuh"
 
-#include <algorithm>
 #include <type_traits>
 
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"

@@ -3,7 +3,6 @@
 // depends on the model, the number of rows and whether they are alike.
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>

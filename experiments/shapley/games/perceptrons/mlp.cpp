@@ -1,7 +1,6 @@
 #include "experiments/shapley/games/perceptrons/mlp.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
