@@ -19,9 +19,8 @@
 
 namespace retable::harness {
 
-//! Samples until three in a row agree to `agreement`, the budget's share is spent (`more` says
-//! whether it is not), or there are `most`; one at least. `runs` counts them. @return the last
-//! three
+//! Takes samples until three in a row agree to the share `agreement`, more() is false, or there are
+//! `most`; at least one. `runs` counts them. @return the last three
 template <typename More, typename Sample>
 std::vector<double> WarmUp(double agreement, int most, std::int64_t& runs, More more,
                            Sample sample) {
