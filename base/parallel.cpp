@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 #else
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #endif
@@ -50,7 +49,7 @@ void RunOnThreads(std::size_t n, int threads, const std::function<void(std::size
 }
 
 void Loop(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
-  threads = threads <= 0 ? thread_limit : std::min(threads, kThreads);
+  threads = threads <= 0 ? thread_limit : std::min(threads, thread_limit);
   RunOnThreads(n, static_cast<int>(std::min<std::size_t>(n, static_cast<std::size_t>(threads))),
                body);
 }
@@ -62,12 +61,12 @@ int AvailableThreads() {
 }
 
 void WithThreads(int threads, const std::function<void()>& body) {
-  if (threads <= 0) return body();
+  if (threads <= 0 || threads >= thread_limit) return body();
   struct Limit {
     int outer = thread_limit;
     ~Limit() { thread_limit = outer; }
   } limit;
-  thread_limit = std::min(threads, kThreads);
+  thread_limit = threads;
   body();
 }
 
@@ -92,9 +91,9 @@ int AvailableThreads() {
 }
 
 void WithThreads(int threads, const std::function<void()>& body) {
-  if (threads <= 0) return body();
-  // More than there are would be refused with a warning.
-  tbb::task_arena arena(std::min(threads, tbb::info::default_concurrency()));
+  // An arena of its own costs a short loop more than its work.
+  if (threads <= 0 || threads >= AvailableThreads()) return body();
+  tbb::task_arena arena(threads);
   arena.execute(body);
 }
 

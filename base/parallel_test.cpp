@@ -32,7 +32,10 @@ TEST(Parallel, ExceptionsPassOn) {
 }
 
 TEST(Parallel, ThreadsAreLimitedWithin) {
-  WithThreads(1, [] { EXPECT_EQ(AvailableThreads(), 1); });
+  WithThreads(1, [] {
+    EXPECT_EQ(AvailableThreads(), 1);
+    WithThreads(2, [] { EXPECT_EQ(AvailableThreads(), 1); });
+  });
   const int all = AvailableThreads();
   WithThreads(0, [&] { EXPECT_EQ(AvailableThreads(), all); });
 }
