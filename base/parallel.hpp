@@ -34,7 +34,8 @@ int AvailableThreads();
 //! ends the loop and passes on.
 void WithChecks(const std::function<void()>& check, const std::function<void()>& body);
 
-//! Calls body with every ParallelFor within it on at most that many threads; 0: on all.
+//! Calls body with every ParallelFor within it on at most that many threads; 0, or more than a
+//! limit around it allows: on as many as that allows.
 void WithThreads(int threads, const std::function<void()>& body);
 
 }  // namespace retable

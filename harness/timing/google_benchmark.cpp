@@ -2,6 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -125,7 +125,7 @@ class SumsOverGpus final : public harness::Protocol {
     if (memory != "device" && memory != "host") {
       throw std::invalid_argument("memory must be device or host, not " + memory);
     }
-    SlicedStream stream(n, static_cast<int>(IntegerOf(cell.axes, "gpus")),
+    SlicedStream stream(n, static_cast<int>(IntegerIn(cell.axes, "gpus", 1, 64)),
                         static_cast<std::uint64_t>(cell.seed));
     harness::Outcome outcome;
     outcome.verification = stream.Verify();

@@ -129,7 +129,7 @@ class ShuffleOverGpus final : public harness::Protocol {
     if (memory != "device" && memory != "host") {
       throw std::invalid_argument("memory must be device or host, not " + memory);
     }
-    SlicedItems items(n, static_cast<int>(IntegerOf(cell.axes, "gpus")),
+    SlicedItems items(n, static_cast<int>(IntegerIn(cell.axes, "gpus", 1, 64)),
                       static_cast<std::uint64_t>(cell.seed));
     items.Upload();
     items.Shuffle();

@@ -31,6 +31,7 @@
 #include "experiments/treeshap/peers/external_explainer.hpp"
 #include "experiments/treeshap/protocols/portion.hpp"
 #include "harness/protocol.hpp"
+#include "harness/timing/stop_rule.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
 namespace retable::experiments::treeshap {
@@ -152,6 +153,7 @@ class ExplainProtocol final : public harness::Protocol {
     if (external != nullptr) {
       external_seconds.erase(external_seconds.begin(),
                              external_seconds.end() - std::ssize(timing.seconds));
+      timing.steady = harness::IsSteady(external_seconds);
     }
     Report(external != nullptr ? external_seconds : timing.seconds, kernel, scale, prepare, wanted,
            outcome);
