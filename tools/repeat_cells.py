@@ -51,24 +51,27 @@ def noise_of(folder):
 
 
 def explained(program, key, source):
-    """What `retable explain` says of a cell: title, metrics by name, command."""
+    """What `retable explain` says of a cell: title, status, metrics by name, command; its last words where it fails."""
     said = subprocess.run([program, "explain", key, *source], capture_output=True, text=True, check=False)
     if said.returncode != 0:
-        return None
-    title = re.search(r"^what +(.*)$", said.stdout, re.MULTILINE).group(1)
-    metrics = {found["name"]: found for found in METRIC.finditer(said.stdout)}
-    return title, metrics, re.search(r"^repeat +(.*)$", said.stdout, re.MULTILINE).group(1)
+        return last_words(said)
+    title, status, command = (re.search(rf"^{word} +(.*?) *$", said.stdout, re.MULTILINE).group(1)
+                              for word in ("what", "status", "repeat"))
+    return title, status, {found["name"]: found for found in METRIC.finditer(said.stdout)}, command
+
+
+def last_words(ran):
+    return f"exit {ran.returncode}: {' '.join((ran.stderr or ran.stdout).split())[-200:]}"
 
 
 def repeat(program, command, folder):
-    """Runs a printed command with this program and that folder; its last words where it fails."""
+    """Runs a printed command with this program and that folder; its last words."""
     words = shlex.split(command)
     words[0] = program
     if "--out" in words:  # a recording names no folders
         del words[words.index("--out"):words.index("--out") + 2]
     words += ["--out", str(folder)]
-    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    return None if ran.returncode == 0 else f"exit {ran.returncode}: {(ran.stderr or ran.stdout).strip()[-200:]}"
+    return last_words(subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False))
 
 
 def compare(before, after, noise):
@@ -84,17 +87,17 @@ def compare(before, after, noise):
 def rows_of(program, key, source, noise):
     """Table rows of one cell."""
     cell = explained(program, key, source)
-    if cell is None:
-        return [(key[:12], "", "", "", "", "", "not in the source")]
-    title, metrics, command = cell
+    if isinstance(cell, str):
+        return [(key[:12], "", "", "", "", "", f"not in the source ({cell})")]
+    title, _, metrics, command = cell
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "repeat"
-        problem = repeat(program, command, out)
+        ran = repeat(program, command, out)
         again = explained(program, key, ["--out", str(out)])
-    if again is None:
-        return [(key[:12], title, "", "", "", "", f"not repeated ({problem or 'its key is another'})")]
+    if isinstance(again, str) or again[1] != "ok":
+        return [(key[:12], title, "", "", "", "", f"not repeated ({ran if isinstance(again, str) else again[1]})")]
     missing = {"median": "nan"}
-    return [(key[:12], title, f"{name} ({before['unit']})", *compare(before, again[1].get(name, missing), noise))
+    return [(key[:12], title, f"{name} ({before['unit']})", *compare(before, again[2].get(name, missing), noise))
             for name, before in metrics.items()]
 
 
