@@ -61,7 +61,9 @@ def explained(program, key, source):
 
 
 def last_words(ran):
-    return f"exit {ran.returncode}: {' '.join((ran.stderr or ran.stdout).split())[-200:]}"
+    """The end of an error; of a run that ended well, what it counts, with why a cell was not run."""
+    error, counts = (" ".join(text.split()) for text in (ran.stderr, ran.stdout))
+    return f"exit {ran.returncode}: {error[-200:] if ran.returncode else counts[:200]}"
 
 
 def repeat(program, command, folder):

@@ -48,6 +48,12 @@ class RepeatCells(unittest.TestCase):
         self.assertEqual(verdict("1", "1.1", "nan", "nan"), "inside")
         self.assertEqual(verdict("1", "1.2", "nan", "nan"), "outside")
 
+    def test_last_words_say_why_nothing_was_measured(self):
+        def words(code, out, error):
+            return repeat_cells.last_words(subprocess.CompletedProcess([], code, out, error))
+        self.assertEqual(words(2, "", "a banner\nno such cell\n"), "exit 2: a banner no such cell")
+        self.assertEqual(words(0, "0 measured; 1 not_run (no OpenCV)\n", "a banner\n"), "exit 0: 0 measured; 1 not_run (no OpenCV)")
+
 
 if __name__ == "__main__":
     unittest.main()
