@@ -150,7 +150,7 @@ RETABLE_REGISTER(ForestTrainer, report,
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
                     return std::make_unique<PublishedCpu>(
                         Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
-                                 IntegerParameter(p, "max_steps", 0)},
+                                 IntParameter(p, "max_steps", 0)},
                         IntParameter(p, "threads", 0));
                   }});
 

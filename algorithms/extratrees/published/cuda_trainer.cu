@@ -273,7 +273,7 @@ RETABLE_REGISTER(
      .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
        return std::make_unique<PublishedCuda>(
            Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
-                    IntegerParameter(p, "max_steps", 0)});
+                    IntParameter(p, "max_steps", 0)});
      }});
 
 }  // namespace retable::extratrees::published

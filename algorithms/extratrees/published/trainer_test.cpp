@@ -182,13 +182,14 @@ TEST(Report, RefusesWhatItHasNot) {
   EXPECT_THROW(ParseSampling("gauss"), std::invalid_argument);
 }
 
-// 2^32 + 2 were cut to 2, less than none ran on all.
-TEST(Methods, RefuseThreadsThatNobodyHas) {
+// 2^32 + 2 were cut to 2; of any integer less than none has no meaning.
+TEST(Methods, RefuseIntegersWithoutAMeaning) {
   for (const auto& method : Registry<ForestTrainer>::Instance().Methods()) {
     for (const auto& parameter : method.parameters) {
-      if (parameter.name != "threads") continue;
-      for (const std::int64_t threads : {std::int64_t{4294967298}, std::int64_t{-3}}) {
-        EXPECT_THROW(method.make({{"threads", threads}}), std::invalid_argument) << method.name;
+      if (!std::holds_alternative<std::int64_t>(parameter.fallback)) continue;
+      for (const std::int64_t value : {std::int64_t{4294967298}, std::int64_t{-3}}) {
+        EXPECT_THROW(method.make({{parameter.name, value}}), std::invalid_argument)
+            << method.name << ' ' << parameter.name;
       }
     }
   }

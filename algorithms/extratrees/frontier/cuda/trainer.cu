@@ -381,7 +381,7 @@ RETABLE_REGISTER(ForestTrainer, frontier,
                     return std::make_unique<FrontierCuda>(
                         ParseFrontierSteps(TextParameter(p, "steps", "columns")),
                         IntParameter(p, "batch_trees", 0), IntParameter(p, "devices", 1),
-                        IntegerParameter(p, "memory_mb", 0));
+                        IntParameter(p, "memory_mb", 0));
                   }});
 
 }  // namespace retable::extratrees
