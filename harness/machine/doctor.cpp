@@ -175,13 +175,13 @@ void DiagnoseCuda(const CudaPlatform& cuda, std::vector<Finding>& findings) {
           DeviceClass(*other) + " alone");
 }
 
-void DiagnoseMachine(const HostInfo& machine, std::vector<Finding>& findings) {
+void DiagnoseMachine(const HostInfo& machine, const Activity& activity,
+                     std::vector<Finding>& findings) {
   Add(findings, !machine.governor.empty() && machine.governor != "performance",
       "the frequency governor is \"" + machine.governor + "\": times vary more",
       "sudo cpupower frequency-set -g performance");
-  Add(findings, machine.load[0] > 0.5 * machine.allowed,
-      fmt::format("the machine is busy (load {:.2f} on {} processors): times are less sure",
-                  machine.load[0], machine.allowed),
+  Add(findings, activity.Busy(),
+      "the machine is busy: " + activity.Text() + "; times are less sure",
       "wait until it is idle; untimed results (accuracies, counts) are not affected");
   Add(findings, machine.quota > 0 && machine.quota < machine.allowed,
       fmt::format("a control group grants the time of {:.3g} of {} processors: CPU times are cut",
@@ -209,8 +209,9 @@ std::vector<Program> FindPrograms() {
            "sudo apt-get install python3-jinja2"}};
 }
 
-std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
-                              const CudaPlatform& cuda, const std::vector<Program>& programs) {
+std::vector<Finding> Diagnose(const HostInfo& machine, const Activity& activity,
+                              const BuildInfo& build, const CudaPlatform& cuda,
+                              const std::vector<Program>& programs) {
   std::vector<Finding> findings;
   DiagnoseCuda(cuda, findings);
   for (const Program& program : programs) {
@@ -219,7 +220,7 @@ std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
   Add(findings, build.build_type != "Release",
       "this is a " + build.build_type + " build: do not trust its times", "make build");
   Add(findings, build.sanitized, "this build is sanitised: do not trust its times", "make build");
-  DiagnoseMachine(machine, findings);
+  DiagnoseMachine(machine, activity, findings);
   return findings;
 }
 
@@ -235,7 +236,7 @@ int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
   PrintMachine(out, machine);
   PrintGpu(out, cuda);
   PrintBuild(out, build);
-  PrintFindings(out, Diagnose(machine, build, cuda, FindPrograms()));
+  PrintFindings(out, Diagnose(machine, WatchActivity(0.5), build, cuda, FindPrograms()));
   if (measure) {
     const std::vector<Ceiling> ceilings = PrintCeilings(out, cuda);
     if (!ceilings_path.empty()) WriteFileAtomically(ceilings_path, CeilingsJson(ceilings) + "\n");

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/machine/activity.hpp"
 #include "harness/machine/build_info.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/machine/host_info.hpp"
@@ -41,7 +42,8 @@ struct Finding {
 };
 
 //! What in these facts keeps rows from running or makes times unsure. Pure.
-std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
-                              const CudaPlatform& cuda, const std::vector<Program>& programs);
+std::vector<Finding> Diagnose(const HostInfo& machine, const Activity& activity,
+                              const BuildInfo& build, const CudaPlatform& cuda,
+                              const std::vector<Program>& programs);
 
 }  // namespace retable::harness

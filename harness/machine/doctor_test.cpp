@@ -10,6 +10,7 @@ namespace {
 
 struct Healthy {
   HostInfo machine;
+  Activity activity;
   BuildInfo build;
   CudaPlatform cuda;
   std::vector<Program> programs = {{"git", true, "x", "y"}};
@@ -21,7 +22,9 @@ struct Healthy {
     cuda.driver_version = cuda.runtime_version = 13000;
     cuda.devices.emplace_back();
   }
-  std::vector<Finding> Findings() const { return Diagnose(machine, build, cuda, programs); }
+  std::vector<Finding> Findings() const {
+    return Diagnose(machine, activity, build, cuda, programs);
+  }
   // The only finding.
   std::string Only() const {
     const auto findings = Findings();
@@ -54,8 +57,9 @@ TEST(Doctor, CardsOfTwoKindsAreNamed) {
 
 TEST(Doctor, WhatMakesTimesUnsure) {
   Healthy busy;
-  busy.machine.load[0] = 6;
-  EXPECT_NE(busy.Only().find("busy (load 6.00 on 8 processors)"), std::string::npos);
+  busy.activity = {.seconds = 1, .others = 6, .processors = 8};
+  EXPECT_NE(busy.Only().find("busy: other processes took 6.0 of 8 processors"), std::string::npos)
+      << busy.Only();
   Healthy slow;
   slow.machine.governor = "powersave";
   EXPECT_EQ(slow.Findings().at(0).remedy, "sudo cpupower frequency-set -g performance");
