@@ -95,6 +95,10 @@ def flatten(value, name="", depth=0):
     return [(name, text if len(text) <= 400 else text[:400] + "…")]
 
 
+def environment_rows(report):
+    return [(name, flatten(value)) for name, value in report.environment.items()]
+
+
 def significant(value, digits=5):
     """A JSON number of few digits, or None."""
     value = number(value)
@@ -413,8 +417,8 @@ def content(report, notes):
         "tally": model.tally(every, VERDICTS), "filled": model.tally(model.filled_rows(every), VERDICTS),
         "total": model.total(every), "settings": model.settings_words(every), "recorded_cells": sum(bool(r["recorded"]) for r in every),
         "problems": report.problems, "failures": [dict(f, slug=slugs[f["artifact"]]) for f in model.failures(report)],
-        "environment": [(k, flatten(v)) for k, v in report.environment.items()],
-        "machines": [{"name": m, "slug": recorded_id(m), "date": r.date(), "line": model.machine_line(r),
+        "environment": environment_rows(report),
+        "machines": [{"name": m, "slug": recorded_id(m), "date": r.date(), "line": model.machine_line(r), "environment": environment_rows(r),
                       "profile": str(r.run.get("profile") or ""), "banner": r.banner()} for m, r in report.recorded],
         "verdicts": VERDICTS, "claim_verdicts": CLAIM_VERDICTS, "leftover": recorded, "plot_styles": classes.sheet()}
     return shown, trades, slugs

@@ -977,6 +977,7 @@ class Site(Temporary):
                     self.assertIn(anchor, pages[target or name].ids, link)
         self.assertIn("GPU shuffling throughput", files["shuffle.html"])
         self.assertNotIn("GPU shuffling throughput", files["quantiles.html"])
+        self.assertEqual(files["machines.html"].count("Everything known about this machine"), 2)
 
     def test_each_artifact_comes_from_the_run_that_has_most_of_it(self):
         for machine, cells in (("small", 1), ("large", 2)):
