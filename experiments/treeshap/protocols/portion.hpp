@@ -26,21 +26,26 @@ inline std::size_t WholeRounds(std::size_t least, std::size_t threads) {
 }
 
 //! Rows that one call explains within `budget` seconds, as far as four times more than were tried
-//! can tell: `rows`, or a multiple of `first` below. @param seconds_of explains so many rows, and
-//! says how long that took
+//! can tell: `rows`, or a multiple of `first` below. A method of which four times the rows take
+//! less than three times as long has a fixed cost of more than a ninth, which scaling would
+//! multiply: it explains more, for up to ten times the budget. @param seconds_of explains so many
+//! rows, and says how long that took
 template <class SecondsOf>
 Portion Affordable(std::size_t rows, std::size_t first, double budget, SecondsOf&& seconds_of) {
-  std::size_t count = std::min(rows, first);
+  std::size_t count = std::min(rows, first), least = count;
+  double before = 0;
   for (;;) {
     const double seconds = seconds_of(count);
     if (count == rows) return {count, seconds};
-    if (seconds > budget / 4) {
-      const double more = std::max(1.0, budget / seconds);
-      const auto most = static_cast<std::size_t>(static_cast<double>(count) * more);
-      const std::size_t taken = most < rows ? most - most % first : rows;
+    const bool fixed = seconds < 3 * before;
+    if (seconds > budget * (fixed ? 10 : before > 0 ? 0.25 : 1)) {
+      const auto most = static_cast<std::size_t>(static_cast<double>(count) * budget / seconds);
+      const std::size_t taken = std::clamp(most - most % first, least, rows);
       return {taken, seconds * static_cast<double>(taken) / static_cast<double>(count)};
     }
+    before = seconds;
     count = std::min(rows, count * 4);
+    if (fixed) least = count;
   }
 }
 
