@@ -173,9 +173,11 @@ TEST_F(Records, AreReadWithTheTablesThatTheirArchivesHold) {
   const auto first = fs::last_write_time(here / "selftest/probe.tidy.csv");
   EXPECT_EQ(Run("record --tables").text, made.text);
   EXPECT_EQ(fs::last_write_time(here / "selftest/probe.tidy.csv"), first);
-  Write(Replaced(kTwoTimes, "it takes time", "it takes some time"));
+  Write(Replaced(Replaced(kTwoTimes, "it takes time", "it takes some time"), "kind = \"bar\"\n",
+                 "kind = \"bar\"\ntitle = \"How long\"\n"));
   ASSERT_EQ(Run("record --tables").code, 0);
   ExpectContains(Slurp(here / "selftest/probe.meta.json"), "it takes some time");
+  ExpectContains(Slurp(here / "selftest/probe.meta.json"), "How long");
   Write(Replaced(kTwoTimes, "k = [1, 2]", "k = [1, 2, 3]"));
   ASSERT_EQ(RunProbe().code, 0);
   Configured(root_ / "out");

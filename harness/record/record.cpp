@@ -185,11 +185,12 @@ bool IsPacked(const std::string& path) {
   return path.ends_with(".tidy.csv") || path.ends_with(".curves.csv") || path.ends_with(kMeta);
 }
 
-// A meta file with the layout and claims of another: in an archive they are those of its day.
+// A meta file with the layout, figure and claims of another: in an archive they are those of its
+// day.
 std::string DeclaredAs(const std::string& then, const std::string& meta) {
   const auto before = nlohmann::ordered_json::parse(then);
   auto now = nlohmann::ordered_json::parse(meta);
-  for (const char* name : {"table", "claims"}) now[name] = before.at(name);
+  for (const char* name : {"table", "figure", "claims"}) now[name] = before.at(name);
   return JsonText(now) + "\n";
 }
 

@@ -338,10 +338,11 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
   WriteMetaFile(artifact.Path("meta.json"), meta);
 }
 
-void UpdateDeclared(const Artifact& artifact) {
+void UpdateDeclared(const Artifact& artifact, const Experiment* today) {
   ordered_json meta = ordered_json::parse(ReadOrEmpty(artifact.Path("meta.json")));
   meta["table"] = artifact.table;
   meta["claims"] = artifact.claims;
+  if (today != nullptr) meta["figure"] = FigureJson(*today);
   WriteMetaFile(artifact.Path("meta.json"), meta);
   const std::string copy = artifact.Path("paper.csv");
   if (!artifact.paper_file.empty()) {

@@ -72,8 +72,8 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
 void UpdateMeta(const Artifact& artifact, const std::string& coverage);
 
 //! Writes what an artifact is declared as by now, its layout, claims and published cells, over what
-//! it was measured with.
-void UpdateDeclared(const Artifact& artifact);
+//! it was measured with; the figure too, where its experiment is given.
+void UpdateDeclared(const Artifact& artifact, const Experiment* today);
 
 //! Groups of the artifact's measured cells, the oldest first.
 std::vector<Origin> OriginsOf(const Artifact& artifact);

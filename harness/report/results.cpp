@@ -259,7 +259,8 @@ class Declared {
 };
 
 void Declare(Artifact& artifact, Declared& declared) {
-  if (const auto today = declared.Find(artifact.id, artifact.profile)) {
+  const auto today = declared.Find(artifact.id, artifact.profile);
+  if (today) {
     artifact.table = today->table;
     artifact.claims = today->claims;
     artifact.paper_file = today->paper_file;
@@ -270,7 +271,7 @@ void Declare(Artifact& artifact, Declared& declared) {
       }
     }
   }
-  UpdateDeclared(artifact);
+  UpdateDeclared(artifact, today ? &*today : nullptr);
 }
 
 Scoreboard JudgeFolder(const std::string& folder, bool write, const std::string& today) {
