@@ -136,8 +136,6 @@ void NameProfiles(std::vector<Plan>& plans, const Selection& selection, const De
   }
 }
 
-constexpr double kLook = 0.3;  // seconds of the look at the machine before a run
-
 // How many times longer than on a quiet machine cells take where others take their share.
 double Pace(const Activity& activity) {
   return activity.Busy() ? 1 + activity.others / activity.processors : 1;
@@ -286,7 +284,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   }
   if (OfferMissingData(context, plans, err)) plans = MakePlans(context, a.selection, devices, err);
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
-  const Activity activity = WatchActivity(kLook);
+  const Activity activity = WatchActivity();
   options.environment = EnvironmentOf(a, activity);
   if (!a.resume_from.empty()) {
     ResumeFrom(a.resume_from, a.selection.out, options.environment, devices.cpu, devices.cuda);

@@ -47,6 +47,6 @@ struct Activity {
 Activity ActivityBetween(const ActivityReading& begin, const ActivityReading& end);
 
 //! Looks for so many seconds, in which this process sleeps, and for the busiest processes too.
-Activity WatchActivity(double seconds);
+Activity WatchActivity(double seconds = 0.3);
 
 }  // namespace retable::harness

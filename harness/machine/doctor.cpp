@@ -236,7 +236,7 @@ int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
   PrintMachine(out, machine);
   PrintGpu(out, cuda);
   PrintBuild(out, build);
-  PrintFindings(out, Diagnose(machine, WatchActivity(0.5), build, cuda, FindPrograms()));
+  PrintFindings(out, Diagnose(machine, WatchActivity(), build, cuda, FindPrograms()));
   if (measure) {
     const std::vector<Ceiling> ceilings = PrintCeilings(out, cuda);
     if (!ceilings_path.empty()) WriteFileAtomically(ceilings_path, CeilingsJson(ceilings) + "\n");

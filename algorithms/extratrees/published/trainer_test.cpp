@@ -182,7 +182,7 @@ TEST(Report, RefusesWhatItHasNot) {
   EXPECT_THROW(ParseSampling("gauss"), std::invalid_argument);
 }
 
-// 2^32 + 2 were cut to 2; of any integer less than none has no meaning.
+// 2^32 + 2 was cut to 2; a negative integer has no meaning.
 TEST(Methods, RefuseIntegersWithoutAMeaning) {
   for (const auto& method : Registry<ForestTrainer>::Instance().Methods()) {
     for (const auto& parameter : method.parameters) {
