@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Repeats recorded cells, drawn at random, by the commands that they bear, and compares.
 
-    tools/repeat_cells.py (--out DIR | --recorded NAME) [--cells 10] [--seed N] [--device cpu|cuda] [--program PATH]
+    tools/repeat_cells.py (--out DIR | --recorded NAME) [--cells 10] [--seed N] [--device cpu|cuda] [--noise DIR]
+                          [--program PATH]
 
 Draws from the tidy CSVs of a results folder (DIR) or of a recording. Each cell is repeated by the command that
 `retable explain KEY` prints, in a folder of its own, and each of its metrics compared: the repeated median lies in the
-recorded 95 % interval, of a time (s, or per second) widened by the noise of an A/A run (`retable noise`), of another
-metric as it is. Without an A/A run two machines of one kind are taken to agree within 30 %. Prints a Markdown table and
+recorded 95 % interval, of a time (s, or per second) widened by the noise of an A/A run (`retable noise --out DIR`; the
+one of the results folder unless --noise names another), of another metric as it is. Without an A/A run two machines of
+one kind are taken to agree within 30 %. Prints a Markdown table and
 the number drawn with (--seed draws the same again). Exit 1 where a cell lies outside or was not repeated.
 """
 
@@ -111,6 +113,7 @@ def main():
     parser.add_argument("--cells", type=int, default=10)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--device", choices=["cpu", "cuda"])
+    parser.add_argument("--noise", type=pathlib.Path)
     parser.add_argument("--program", default=str(ROOT / "build/retable"))
     given = parser.parse_args()
     folder = given.out or tables_of(given.program, given.recorded)
@@ -120,7 +123,7 @@ def main():
         sys.exit(f"{folder} has no measured cells")
     seed = random.randrange(10**6) if given.seed is None else given.seed
     drawn = random.Random(seed).sample(keys, min(given.cells, len(keys)))
-    noise = noise_of(folder)
+    noise = noise_of(given.noise or folder)
     print(f"{len(drawn)} of {len(keys)} cells of {folder.name}, drawn with --seed {seed}; times widened by {noise:.1%}\n")
     print("| cell | what | metric | recorded | 95 % interval | repeated | verdict |\n|---|---|---|---|---|---|---|")
     verdicts = collections.Counter()

@@ -11,6 +11,7 @@
 #include "algorithms/treeshap/interactions/common/tuning.hpp"
 #include "algorithms/treeshap/interactions/derivative/kernel.cuh"
 #include "algorithms/treeshap/interactions/matrices.hpp"
+#include "algorithms/treeshap/quadrature/tree_parts.hpp"
 
 namespace retable::treeshap {
 
@@ -373,8 +374,8 @@ struct DeviceInteractions::State {
                   stream);
     CheckCuda(cudaMemsetAsync(sums.data(), 0, numbers * sizeof(std::uint64_t), stream), "memset");
     if (begin.size() > 0) {
-      LaunchRanks(x.data(), thresholds.data(), begin.data(), static_cast<std::uint32_t>(features),
-                  count, stride, ranks.data(), stream);
+      LaunchRanks({x.data(), 1, stride}, thresholds.data(), begin.data(),
+                  static_cast<std::uint32_t>(features), count, stride, ranks.data(), stream);
     }
     ready.Record(stream);
     for (const auto& tape : tapes) {
@@ -392,7 +393,8 @@ DeviceInteractions::~DeviceInteractions() = default;
 
 DeviceInteractions::DeviceInteractions(const TreeEnsemble& model, const InteractionOptions& options)
     : state_(std::make_unique<State>(model)) {
-  InteractionTapeSet set = CompileInteractions(Annotate(model), options);
+  InteractionTapeSet set =
+      CompileInteractions(CutTrees(Annotate(model), tuning::kPartLeaves), options);
   if (set.ranks.fits()) {
     state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
     state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
@@ -402,7 +404,8 @@ DeviceInteractions::DeviceInteractions(const TreeEnsemble& model, const Interact
 
 DeviceInteractions::DeviceInteractions(const TreeEnsemble& model, const DerivativeOptions& options)
     : state_(std::make_unique<State>(model)) {
-  state_->Take<DeviceDerivativeTape>(CompileDerivatives(Annotate(model), options));
+  state_->Take<DeviceDerivativeTape>(
+      CompileDerivatives(CutTrees(Annotate(model), tuning::kPartLeaves), options));
 }
 
 double DeviceInteractions::Run(const RowBlock& rows, std::span<const double> expected,

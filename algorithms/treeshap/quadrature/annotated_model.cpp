@@ -12,6 +12,13 @@
 
 namespace retable::treeshap {
 
+void Summarise(const AnnotatedTree& tree, AnnotatedNode& split) {
+  const AnnotatedNode& left = tree.nodes[static_cast<std::size_t>(split.left)];
+  const AnnotatedNode& right = tree.nodes[static_cast<std::size_t>(split.right)];
+  split.height = 1 + std::max(left.height, right.height);
+  split.value = split.left_weight * left.value + (1 - split.left_weight) * right.value;
+}
+
 namespace {
 
 class Annotator {
@@ -42,17 +49,10 @@ class Annotator {
       Describe(node, above, out);
       out.left = Follow(node, above, true);
       out.right = Follow(node, above, false);
-      Summarise(out);
+      Summarise(result_, out);
     }
     result_.nodes[static_cast<std::size_t>(at)] = out;
     return at;
-  }
-
-  void Summarise(AnnotatedNode& out) const {
-    const AnnotatedNode& left = result_.nodes[static_cast<std::size_t>(out.left)];
-    const AnnotatedNode& right = result_.nodes[static_cast<std::size_t>(out.right)];
-    out.height = 1 + std::max(left.height, right.height);
-    out.value = out.left_weight * left.value + (1 - out.left_weight) * right.value;
   }
 
   void Describe(const TreeNode& node, const PathElement& above, AnnotatedNode& out) const {
@@ -118,7 +118,14 @@ namespace {
 // The largest number of points that a leaf of the tree needs.
 class LeafErrors {
  public:
-  LeafErrors(const AnnotatedTree& tree, int least) : tree_(tree), points_(least) {}
+  LeafErrors(const AnnotatedTree& tree, int least)
+      : tree_(tree),
+        mean_(std::isnan(tree.beside) ? tree.nodes[0].value : tree.beside),
+        points_(least) {
+    for (const AnnotatedNode& node : tree.nodes) {
+      if (node.feature < 0) largest_ = std::max(largest_, std::abs(node.value - mean_));
+    }
+  }
 
   int Run() {
     Visit(0);
@@ -134,7 +141,7 @@ class LeafErrors {
   void Visit(std::int32_t n) {
     const AnnotatedNode& node = tree_.nodes[static_cast<std::size_t>(n)];
     if (node.feature < 0) {
-      Leaf();
+      Leaf(std::abs(node.value - mean_));
       return;
     }
     for (const bool left : {true, false}) {
@@ -144,11 +151,11 @@ class LeafErrors {
     }
   }
 
-  void Leaf() {
+  void Leaf(double value) {
     constexpr double kError = 0x1p-23;
     constexpr double kMost = 2 * 4 * 1.02;  // 1 / (4 n^2 - 1) of an integral beside its estimate
     const std::size_t d = path_.size();
-    if (d <= 2 * static_cast<std::size_t>(points_)) return;
+    if (value == 0 || d <= 2 * static_cast<std::size_t>(points_)) return;
     // beyond_[i]: the chance of i - d or beyond, whichever way the row goes at every factor.
     beyond_.assign(2 * d + 3, 0);
     std::fill_n(beyond_.begin(), d + 1, 1.0);
@@ -164,12 +171,14 @@ class LeafErrors {
       }
     }
     while (d > 2 * static_cast<std::size_t>(points_) &&
-           kMost * beyond_[d + 2 * static_cast<std::size_t>(points_) + 1] > kError) {
+           kMost * value * beyond_[d + 2 * static_cast<std::size_t>(points_) + 1] >
+               kError * largest_) {
       ++points_;
     }
   }
 
   const AnnotatedTree& tree_;
+  double mean_, largest_ = 0;
   int points_;
   PathFeatures<Factor> path_;
   std::vector<double> beyond_;

@@ -30,6 +30,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
@@ -54,9 +55,10 @@ int ExactPoints(int d);
 struct AnnotatedTree;
 
 //! Points, ExactPoints at most, with which the rule's error of a leaf's share in any value of any
-//! row is below 2^-23 of the leaf's value: a float cannot tell it from the exact integral. Deep
-//! trees need far fewer than ExactPoints unless their paths take the rare side at every split.
-//! O(leaves d^2) where d is above 8.
+//! row is below 2^-23 of the largest leaf's value: a float cannot tell it from the exact integral.
+//! Leaves are counted from the tree's mean, which no value sees. Deep trees need far fewer than
+//! ExactPoints unless their paths take the rare side at every split. O(leaves d^2) where d is
+//! above 8.
 //!
 //! Why: on t = cos^2(a), u_j = (1 + c) / 2 + (1 - c) / 2 cos(2a) where the row satisfies the splits
 //! on j, else c / 2 - c / 2 cos(2a). The product's Chebyshev coefficients from 2n on, which alone
@@ -86,7 +88,13 @@ struct AnnotatedTree {
   std::vector<AnnotatedNode> nodes;  //!< preorder; node 0 is the root
   std::int32_t group = 0;
   std::int32_t path_features = 0;  //!< largest number of distinct features on a path
+  //! Of a part of a tree (quadrature/tree_parts.hpp): what the leaves beside it are worth. NaN: a
+  //! whole tree.
+  double beside = std::numeric_limits<double>::quiet_NaN();
 };
+
+//! Sets the height and the mean of a split whose children are in the tree.
+void Summarise(const AnnotatedTree& tree, AnnotatedNode& split);
 
 struct AnnotatedModel {
   std::int32_t features = 0;

@@ -17,11 +17,12 @@ namespace {
 
 using Covers = std::vector<std::pair<std::int32_t, double>>;  // feature, product of its weights
 
-void ForEachLeaf(const AnnotatedTree& tree, const std::function<void(const Covers&)>& visit,
+void ForEachLeaf(const AnnotatedTree& tree,
+                 const std::function<void(const AnnotatedNode&, const Covers&)>& visit,
                  std::int32_t n = 0, const Covers& path = {}) {
   const AnnotatedNode& node = tree.nodes[static_cast<std::size_t>(n)];
   if (node.feature < 0) {
-    visit(path);
+    visit(node, path);
     return;
   }
   for (const bool left : {true, false}) {
@@ -57,13 +58,19 @@ std::vector<double> Shares(const Covers& path, const std::vector<bool>& inside,
   return shares;
 }
 
+// Of shares of leaves, over the largest distance of a leaf from the tree's mean.
 double LargestError(const AnnotatedTree& tree, std::mt19937_64& random, std::size_t leaves) {
+  double largest = 0;
+  for (const AnnotatedNode& node : tree.nodes) {
+    if (node.feature < 0) largest = std::max(largest, std::abs(node.value - tree.nodes[0].value));
+  }
   const QuadratureRule exact = GaussLegendre(ExactPoints(tree.path_features));
   const QuadratureRule rule = GaussLegendre(FloatPoints(tree));
   double error = 0;
-  ForEachLeaf(tree, [&](const Covers& path) {
+  ForEachLeaf(tree, [&](const AnnotatedNode& leaf, const Covers& path) {
     if (path.empty() || leaves == 0) return;
     --leaves;
+    const double value = std::abs(leaf.value - tree.nodes[0].value) / largest;
     for (int row = 0; row < 6; ++row) {
       std::vector<bool> inside(path.size());
       for (std::size_t j = 0; j < path.size(); ++j) {
@@ -77,7 +84,7 @@ double LargestError(const AnnotatedTree& tree, std::mt19937_64& random, std::siz
       const auto got = Shares(path, inside, rule);
       const auto want = Shares(path, inside, exact);
       for (std::size_t i = 0; i < path.size(); ++i) {
-        error = std::max(error, std::abs(got[i] - want[i]));
+        error = std::max(error, value * std::abs(got[i] - want[i]));
       }
     }
   });

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
@@ -160,12 +161,15 @@ class Engine final : public QuadratureEngine<T> {
     const std::vector<int> sizes = PointsOf<T>(kernels_);
     // Every subset weighs the same where each feature is present with probability one half.
     std::map<int, QuadratureRule> rules = {{0, {{0.5}, {1.0}}}};
-    const auto rule_of = [&](std::size_t t) {
-      return banzhaf_ ? 0 : ExactPoints(model.trees[t].path_features);
-    };
+    std::vector<int> rule_of(model.trees.size());
+    ParallelFor(rule_of.size(), threads_, [&](std::size_t t) {
+      const AnnotatedTree& tree = model.trees[t];
+      if (banzhaf_) return;
+      rule_of[t] = std::is_same_v<T, float> ? FloatPoints(tree) : ExactPoints(tree.path_features);
+    });
     std::vector<Pass> passes;
     for (std::size_t t = 0; t < model.trees.size(); ++t) {
-      const int key = rule_of(t);
+      const int key = rule_of[t];
       if (!rules.contains(key)) rules[key] = GaussLegendre(key);
       std::size_t begin = 0;
       for (const int count : Passes(static_cast<int>(rules[key].size()), sizes)) {
@@ -179,7 +183,7 @@ class Engine final : public QuadratureEngine<T> {
     trees_.resize(passes.size());
     ParallelFor(passes.size(), threads_, [&](std::size_t i) {
       const Pass& pass = passes[i];
-      const QuadratureRule rule = Slice(rules.at(rule_of(pass.tree)), pass.begin, pass.count);
+      const QuadratureRule rule = Slice(rules.at(rule_of[pass.tree]), pass.begin, pass.count);
       trees_[i] = PackTree<T>(model.trees[pass.tree], rule, model.features);
     });
     std::erase_if(trees_, [](const PackedTree<T>& tree) { return tree.nodes.empty(); });

@@ -17,6 +17,7 @@
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature/sharing/shared_explainer.cuh"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "algorithms/treeshap/quadrature/tree_parts.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/parallel.hpp"
 
@@ -74,13 +75,16 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
 
   void prepare(const TreeEnsemble& model) override {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    const AnnotatedModel annotated = Annotate(model);
-    expected_ = annotated.expected;
+    const AnnotatedModel whole = Annotate(model);
+    expected_ = whole.expected;
     model_ = model;
     for (auto& pairs : pairs_) pairs.reset();
     shape_.features = model.features;
     shape_.groups = model.groups;
-    const bool small = LeafCount(model) < kMinSharedLeaves;
+    const std::size_t all_leaves = LeafCount(model);
+    const bool small = all_leaves < kMinSharedLeaves;
+    const AnnotatedModel annotated = CutTrees(
+        whole, small ? kLeavesOfSmallPart : std::max(kLeavesOfPart, all_leaves / kPartsOfModel));
     TapeOptions options;
     options.segment_words = SegmentWords(annotated);
     if (small) OneTape(annotated, options);
@@ -102,8 +106,8 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     RequireStackFits();
     shared_.reset();
     if (share_ > 0 || (share_ < 0 && !small)) {
-      const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(annotated.features);
-      shared_ = std::make_unique<SharedQuadrature>(annotated, leaves);
+      const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(whole.features);
+      shared_ = std::make_unique<SharedQuadrature>(whole, leaves);
       if (!shared_->usable()) shared_.reset();
     }
   }
@@ -219,7 +223,9 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   std::size_t RangesFor(std::size_t rows) const {
     if (segments_ <= kFewSegments) return segments_;
     const std::size_t blocks = std::max<std::size_t>(1, rows / kRowPadding);
-    return std::max<std::size_t>(tapes_.size(), kTargetBlocks / blocks);
+    // Sums with slots are written at the end of each segment, however many make a range.
+    const std::size_t finer = layout_ == AccumulatorLayout::kSlots ? 2 : 1;
+    return std::max<std::size_t>(tapes_.size(), finer * kTargetBlocks / blocks);
   }
 
   // Rows whose partial sums fit the memory set aside for them. Of a million rows some travel while

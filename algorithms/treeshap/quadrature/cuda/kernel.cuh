@@ -6,8 +6,8 @@
 //!
 //! Shared memory: two chunks, the low slots of the stack, phi (columns x rows) and, for
 //! kPerFeature, x. All accesses of a warp are to consecutive words or to one word: no bank
-//! conflicts. Occupancy is what the sizes are chosen for: four blocks of 128 lanes on a
-//! multiprocessor.
+//! conflicts. Occupancy is what the sizes are chosen for: three or four blocks of 128
+//! lanes on a multiprocessor.
 
 #include <type_traits>
 
@@ -247,7 +247,8 @@ __device__ __forceinline__ void CopyChunkAsync(Float4* to, const Float4* from) {
 }
 
 template <int Q, bool Shares, bool General, AccumulatorLayout Layout>
-__global__ void __launch_bounds__(128, kResidentBlocks) QuadratureKernel(QuadratureLaunch launch) {
+__global__ void __launch_bounds__(128, ResidentBlocks(Q))
+    QuadratureKernel(QuadratureLaunch launch) {
   constexpr int R = kRowsPerLane;
   using Memory = DeviceMemory<Q, R, Layout, Shares>;
   extern __shared__ Float4 shared[];

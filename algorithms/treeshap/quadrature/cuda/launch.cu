@@ -86,7 +86,7 @@ void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream
 
 void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch) {
   const auto all = static_cast<std::uint32_t>(stack_slots);
-  const auto blocks = std::size_t{kResidentBlocks};
+  const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
   const std::size_t budget =
       (SharedMemoryLimit() / blocks - kReservedShared) * launch.sizes.threads / 128;
   while (launch.sizes.shared_slots < all) {

@@ -18,6 +18,10 @@ namespace retable::treeshap {
 inline constexpr std::uint32_t kRowPadding = 256;
 //! Blocks to aim for: several waves on a large GPU.
 inline constexpr std::size_t kTargetBlocks = 2112;
+//! Trees of more leaves are cut into parts (quadrature/tree_parts.hpp): so many parts for a large
+//! model, of no fewer leaves than this. H100, 2026-11-27: 108 to 432 parts and 192 to 256 leaves
+//! are within 3 %, 128 leaves up to 5 % slower.
+inline constexpr std::size_t kPartsOfModel = 216, kLeavesOfPart = 256, kLeavesOfSmallPart = 64;
 //! Models of so many segments or fewer have a range of the tape for each.
 inline constexpr std::size_t kFewSegments = 64;
 //! With fewer rows or leaves the launches of the grouping cost more than sharing saves.
@@ -46,7 +50,7 @@ inline constexpr std::size_t kTableBytes = std::size_t{8} << 30;
 //! Words of a segment with shared subtrees, and ranges of a batch: with 40 blocks of rows 54 ranges
 //! are four waves; short tapes have fewer, because a range's sums are cleared and added.
 inline constexpr std::size_t kSharedSegmentWords = 256;
-inline constexpr std::size_t kChunksPerRange = 8, kMinBatchRanges = 13, kMaxBatchRanges = 54;
+inline constexpr std::size_t kChunksPerRange = 4, kMinBatchRanges = 26, kMaxBatchRanges = 54;
 
 //! Most leaves of a shared subtree: many features split the rows into more classes.
 constexpr std::int32_t SharedSubtreeLeaves(std::int32_t features) {
@@ -60,7 +64,11 @@ inline constexpr int kRowsPerLane = 2;
 //! Passes above shared subtrees have so many points at least: fewer kernels and tapes.
 inline constexpr int kMinSubtreePoints = 4;
 //! Resident blocks of 128 lanes on a multiprocessor: registers and shared memory are cut to it.
-inline constexpr int kResidentBlocks = 4;
+//! Six points and more would spill registers with four blocks (H100, 2026-11-27: 1.1 to 1.6 times
+//! as long; two blocks 1.06 times).
+constexpr int ResidentBlocks(int points) {
+  return points <= 4 ? 4 : 3;
+}
 //! Bytes that the runtime takes of each block's shared memory.
 inline constexpr std::size_t kReservedShared = 1024;
 //! Stack slots of a lane in local memory; the low, busy slots are in shared memory.

@@ -14,14 +14,16 @@ constexpr std::uint32_t kEmpty = 0xffffffffu;
 constexpr std::uint32_t kRowsAtOnce = 8;          // of a thread
 constexpr std::uint32_t kTwos = kRowsAtOnce / 2;  // words of two rows
 
-__global__ void RankRows(const float* x, const float* thresholds, const std::uint32_t* begin,
+__global__ void RankRows(RankedRows from, const float* thresholds, const std::uint32_t* begin,
                          std::uint32_t features, std::uint32_t rows, std::uint32_t stride,
                          std::uint16_t* ranks) {
   const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= stride) return;
+  // Padding rows are like the last.
+  const std::uint32_t place = min(row, rows - 1);
+  const float* x = from.x + (from.order != nullptr ? from.order[place] : place) * from.row_step;
   for (std::uint32_t f = blockIdx.y; f < features; f += gridDim.y) {
-    // Padding rows are like the last.
-    const float value = x[static_cast<std::size_t>(f) * stride + min(row, rows - 1)];
+    const float value = x[f * from.feature_step];
     std::uint32_t low = begin[f];
     std::uint32_t high = begin[f + 1];
     while (low < high) {
@@ -332,11 +334,11 @@ __global__ void __launch_bounds__(Size::kThreads, BlocksWithin(Size::kThreads, S
 
 }  // namespace
 
-void LaunchRanks(const float* x, const float* thresholds, const std::uint32_t* begin,
+void LaunchRanks(const RankedRows& from, const float* thresholds, const std::uint32_t* begin,
                  std::uint32_t features, std::uint32_t rows, std::uint32_t stride,
                  std::uint16_t* ranks, cudaStream_t stream) {
   const dim3 grid((stride + 127) / 128, std::min<std::uint32_t>(features, 1024));
-  RankRows<<<grid, 128, 0, stream>>>(x, thresholds, begin, features, rows, stride, ranks);
+  RankRows<<<grid, 128, 0, stream>>>(from, thresholds, begin, features, rows, stride, ranks);
   CheckCuda(cudaGetLastError(), "ranks");
 }
 

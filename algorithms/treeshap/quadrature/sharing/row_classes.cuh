@@ -49,8 +49,15 @@ struct GroupingLaunch {
   } output;
 };
 
-//! Ranks of `rows` rows (features x stride floats), into features x stride 16-bit numbers.
-void LaunchRanks(const float* x, const float* thresholds, const std::uint32_t* begin,
+//! Rows whose ranks are asked for: row i is number order[i] of x, or i where there is no order.
+struct RankedRows {
+  const float* x = nullptr;
+  std::size_t row_step = 1, feature_step = 1;  //!< numbers of x between neighbours
+  const std::uint32_t* order = nullptr;
+};
+
+//! Ranks of `rows` rows, into features x stride 16-bit numbers.
+void LaunchRanks(const RankedRows& from, const float* thresholds, const std::uint32_t* begin,
                  std::uint32_t features, std::uint32_t rows, std::uint32_t stride,
                  std::uint16_t* ranks, cudaStream_t stream);
 

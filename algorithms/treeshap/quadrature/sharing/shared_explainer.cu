@@ -158,11 +158,10 @@ class RowSample {
       spread_.Upload(spread);
       spread_over_ = count;
     }
-    float* x = x_.Reserve(std::size_t{features} * kSampledRows);
     launch_.ranks = ranks_.Reserve(std::size_t{features} * kSampledRows);
     launch_.missing = missing;
-    TransposeRows(rows, spread_.data(), kSampledRows, features, kSampledRows, x, stream);
-    LaunchRanks(x, thresholds, begin, features, kSampledRows, kSampledRows, ranks_.data(), stream);
+    LaunchRanks({rows, features, 1, spread_.data()}, thresholds, begin, features, kSampledRows,
+                kSampledRows, ranks_.data(), stream);
     LaunchGrouping(launch_, stream);
     CheckCuda(
         cudaMemcpyAsync(found_.Reserve(kSubtreeCounters), counters_.data(),
@@ -188,7 +187,6 @@ class RowSample {
   DeviceArray<std::uint32_t> spread_, representatives_, bases_, counters_;
   DeviceArray<std::uint16_t> classes_, ranks_;
   DeviceArray<SubtreeItem> items_;
-  DeviceArray<float> x_;
   PinnedArray<std::uint32_t> found_;
   CudaEvent answered_{cudaEventDisableTiming};
 };
@@ -398,8 +396,8 @@ bool SharedQuadrature::Run(const float* x, std::uint32_t stride, KernelVariant v
   const cudaStream_t stream = to.stream;
   float* const rounded = s.rounds.size() == 1 ? to.rounded : nullptr;
   s.Reserve(rows, stride);
-  LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),
-              stream);
+  LaunchRanks({x, 1, stride}, s.thresholds.data(), s.begin.data(), s.features, rows, stride,
+              s.ranks.data(), stream);
   for (std::size_t r = 0; r < s.rounds.size(); ++r) {
     const PartialSums& round = s.rounds[r];
     if (s.tapes.size() == 1) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
+#include "algorithms/treeshap/quadrature/tree_parts.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 
@@ -218,9 +219,9 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
 
 template <bool General, int R>
 std::vector<double> Explain(const TreeEnsemble& model, const std::vector<float>& rows,
-                            TapeOptions options) {
+                            TapeOptions options, std::size_t part_leaves = 1u << 30) {
   if (options.subtree_leaves > 0) std::erase_if(options.points, [](int q) { return q < 4; });
-  const AnnotatedModel annotated = Annotate(model);
+  const AnnotatedModel annotated = CutTrees(Annotate(model), part_leaves);
   const TapeSet set = CompileTapes(annotated, options);
   const auto side = static_cast<std::size_t>(model.features) + 1;
   const std::size_t count = rows.size() / (side - 1);
@@ -298,6 +299,27 @@ TEST(QuadratureTape, TakesChainsInPasses) {
     std::vector<float> rows(static_cast<std::size_t>(2 * depth), 0.5f);
     const auto want = PathReferenceValues(model, {rows, 2, static_cast<std::size_t>(depth)});
     ExpectClose(Explain<false, 2>(model, rows, {}), want, 5e-7);
+  }
+}
+
+TEST(QuadratureTape, PartsOfTreesAddUp) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    RandomEnsembleOptions options;
+    options.features = 3 + static_cast<int>(seed * 2);
+    options.depth = 9;
+    options.groups = 1 + static_cast<int>(seed % 2);
+    options.leaf_probability = 0.02;
+    options.zero_cover_probability = seed % 3 == 0 ? 0.1 : 0;
+    options.categorical_probability = seed % 2 == 0 ? 0.3 : 0;
+    const TreeEnsemble model = RandomEnsemble(options, seed);
+    const auto rows = RandomRows(model, 4, 0.1, seed);
+    const auto want =
+        PathReferenceValues(model, {rows, 4, static_cast<std::size_t>(model.features)});
+    for (const std::size_t leaves : {40, 150}) {
+      ASSERT_GT(CutTrees(Annotate(model), leaves).trees.size(), model.trees.size());
+      ExpectClose(Explain<true, 2>(model, rows, {}, leaves), want, 5e-7);
+      ExpectClose(Explain<true, 1>(model, rows, {.subtree_leaves = 8}, leaves), want, 5e-7);
+    }
   }
 }
 

@@ -62,6 +62,9 @@ struct Record {
   RETABLE_HD std::uint32_t bits() const { return Bits(word[3]); }
 };
 
+//! Slots whose nodes' ways are kept, a bit each.
+inline constexpr int kKeptWays = 32;
+
 //! G and K of one lane.
 template <int Q, int R>
 struct LaneState {
@@ -69,11 +72,23 @@ struct LaneState {
   float k[Q * R];
   float first[Q * R];  //!< K of a first child while the second, a treelet, runs
   float delta[R];      //!< delta of the node above that treelet
+  // Of the node at each slot: whether a row is inside, and whether it goes above.
+  std::uint32_t inside[R] = {}, above[R] = {};
 };
 
-//! delta of each row. General: with missing values and, where memory has them, categories.
+//! Where a row goes at a node.
+struct Way {
+  bool inside, above;
+
+  RETABLE_HD float Delta(float above_delta, float below_delta) const {
+    const float d = above ? above_delta : below_delta;
+    return inside ? d : 0.0f;
+  }
+};
+
+//! The way of each row. General: with missing values and, where memory has them, categories.
 template <bool General, int Q, int R, class Memory>
-RETABLE_HD std::uint32_t Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
+RETABLE_HD void FindWays(const Record<Q>& record, Memory& memory, Way (&ways)[R]) {
   const std::uint32_t bits = record.bits();
   float x[R];
   memory.X(bits, x);
@@ -93,10 +108,50 @@ RETABLE_HD std::uint32_t Route(const Record<Q>& record, Memory& memory, float (&
       inside = missing ? (bits & kMissingInside) != 0 : inside;
       above = missing ? (bits & kMissingAbove) != 0 : above;
     }
-    const float d = above ? record.word[4] : record.word[5];
-    delta[r] = inside ? d : 0.0f;
+    ways[r] = {inside, above};
   }
-  return bits;
+}
+
+//! delta of each row.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD std::uint32_t Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
+  Way ways[R];
+  FindWays<General, Q, R>(record, memory, ways);
+  RETABLE_UNROLL
+  for (int r = 0; r < R; ++r) delta[r] = ways[r].Delta(record.word[4], record.word[5]);
+  return record.bits();
+}
+
+//! The same on the way down, and keeps the ways for the node's slot.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD void RouteDown(const Record<Q>& record, int slot, LaneState<Q, R>& state, Memory& memory,
+                          float (&delta)[R]) {
+  Way ways[R];
+  FindWays<General, Q, R>(record, memory, ways);
+  const std::uint32_t bit = General && slot < kKeptWays ? 1u << slot : 0;
+  RETABLE_UNROLL
+  for (int r = 0; r < R; ++r) {
+    delta[r] = ways[r].Delta(record.word[4], record.word[5]);
+    if constexpr (General) {
+      state.inside[r] = ways[r].inside ? state.inside[r] | bit : state.inside[r] & ~bit;
+      state.above[r] = ways[r].above ? state.above[r] | bit : state.above[r] & ~bit;
+    }
+  }
+}
+
+//! The same later on. To look up a way is less work than to compare a value that may be missing
+//! again; without missing values it is not.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD std::uint32_t RouteAgain(const Record<Q>& record, int slot, const LaneState<Q, R>& state,
+                                    Memory& memory, float (&delta)[R]) {
+  if (!General || slot >= kKeptWays) return Route<General, Q, R>(record, memory, delta);
+  const std::uint32_t bit = 1u << slot;
+  RETABLE_UNROLL
+  for (int r = 0; r < R; ++r) {
+    const Way way{(state.inside[r] & bit) != 0, (state.above[r] & bit) != 0};
+    delta[r] = way.Delta(record.word[4], record.word[5]);
+  }
+  return record.bits();
 }
 
 // Shapes.
@@ -242,7 +297,7 @@ RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R],
   float delta[R];
   float g[Q * R];
   float sum[R];
-  const std::uint32_t feature = Route<General, Q, R>(record, memory, delta);
+  const std::uint32_t feature = RouteAgain<General, Q, R>(record, slot, state, memory, delta);
   memory.Peek(slot, g);
   Join<Q, R>(record, delta, g, first, state.k, sum);
   memory.AddPhi(feature, sum);
@@ -263,7 +318,7 @@ template <bool General, int Q, int R, class Memory>
 RETABLE_HD void Down(const Float4* at, int slot, LaneState<Q, R>& state, Memory& memory) {
   const Record<Q> record(at);
   float delta[R];
-  Route<General, Q, R>(record, memory, delta);
+  RouteDown<General, Q, R>(record, slot, state, memory, delta);
   memory.Push(slot, state.g);
   float second[Q * R];
   SecondG<Q, R>(record, delta, state.g, second);
@@ -275,7 +330,7 @@ template <bool General, int Q, int R, class Memory>
 RETABLE_HD void Middle(const Float4* at, int slot, LaneState<Q, R>& state, Memory& memory) {
   const Record<Q> record(at);
   float g[Q * R];
-  Route<General, Q, R>(record, memory, state.delta);
+  RouteAgain<General, Q, R>(record, slot, state, memory, state.delta);
   memory.Peek(slot, g);
   SecondG<Q, R>(record, state.delta, g, state.g);
 }
