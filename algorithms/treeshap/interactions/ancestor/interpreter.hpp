@@ -19,9 +19,10 @@ namespace retable::treeshap::ancestor {
 
 using tape::Bits;
 using tape::MultiplyAdd;
+using tape::Side;
 using tiles::kGroups;
 using tiles::LoadPoints;
-using tiles::Side;
+using tiles::Locate;
 
 RETABLE_HD void PutBit(std::uint32_t& bits, std::uint32_t slot, bool value) {
   const std::uint32_t bit = 1u << slot;
@@ -54,32 +55,6 @@ template <class Mask>
 RETABLE_HD void SetBit(Mask& mask, std::uint32_t position, bool follows) {
   const Mask bit = Mask{1} << (8 * sizeof(Mask) - 1 - position);
   mask = (mask & ~bit) | (follows ? bit : Mask{0});
-}
-
-//! General: with missing values and categories.
-template <bool General, class Memory>
-RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
-  const std::uint32_t bits = Bits(split.w);
-  const float x = memory.X(bits);
-  bool inside = x >= split.x && x < split.y;
-  bool above = x >= split.z;
-  if constexpr (General) {
-    if ((bits & tape::kCategorical) != 0) {
-      const std::uint32_t set = Bits(split.x);
-      inside = set == ~0u || memory.InSet(set, x);
-      above = !memory.InSet(Bits(split.y), x);
-    }
-    if (x != x) {
-      inside = (bits & tape::kMissingInside) != 0;
-      above = (bits & tape::kMissingAbove) != 0;
-    }
-  }
-  return {inside, above};
-}
-
-//! The row's change of the second child's weight.
-RETABLE_HD float Delta(const Float4& weights, const Side& side) {
-  return side.inside ? (side.above ? weights.x : weights.y) : 0.0f;
 }
 
 //! Where a tile's states begin, behind its lists.
@@ -193,7 +168,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
                             ? Locate<General>(now[0], memory)
                             : Side{(lane.inside >> slot & 1u) != 0, (lane.above >> slot & 1u) != 0};
       const bool second = side.above == ((Bits(head.w) & 256u) != 0);
-      const float delta = Delta(weights, side);
+      const float delta = side.Delta(weights.x, weights.y);
       if (op == kDown) {
         memory.PushG(slot, lane.g);
         PutBit(lane.inside, slot, side.inside);

@@ -28,9 +28,10 @@ RETABLE_HD void LoadPoints(const Float4* at, float (&to)[Q]) {
   }
 }
 
-//! Where a row is at a split.
-struct Side {
-  bool inside, above;
-};
+//! Where `memory`'s row is at `split`. General: with missing values and categories.
+template <bool General, class Memory>
+RETABLE_HD tape::Side Locate(const Float4& split, Memory& memory) {
+  return tape::SideOf<General, General>(split, memory.X(tape::Bits(split.w)), memory);
+}
 
 }  // namespace retable::treeshap::tiles

@@ -17,9 +17,10 @@ namespace retable::treeshap::derivatives {
 
 using tape::Bits;
 using tape::MultiplyAdd;
+using tape::Side;
 using tiles::kGroups;
 using tiles::LoadPoints;
-using tiles::Side;
+using tiles::Locate;
 
 template <int Q>
 RETABLE_HD float Dot(const float (&a)[Q], const float (&b)[Q]) {
@@ -36,33 +37,7 @@ struct Lane {
   std::uint32_t sides = 0;  //!< two bits for each split above, the last split lowest
 };
 
-//! General: with missing values and categories.
-template <bool General, class Memory>
-RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
-  const std::uint32_t bits = Bits(split.w);
-  const float x = memory.X(bits);
-  bool inside = (x >= split.x) & (x < split.y);
-  bool above = x >= split.z;
-  if constexpr (General) {
-    if ((bits & tape::kCategorical) != 0) {
-      const std::uint32_t set = Bits(split.x);
-      inside = set == ~0u || memory.InSet(set, x);
-      above = !memory.InSet(Bits(split.y), x);
-    }
-    if (x != x) {
-      inside = (bits & tape::kMissingInside) != 0;
-      above = (bits & tape::kMissingAbove) != 0;
-    }
-  }
-  return {inside, above};
-}
-
 //! The row's change of the second child's weight.
-RETABLE_HD float Delta(const Float4& head, const Side& side) {
-  return side.inside ? (side.above ? head.z : head.w) : 0.0f;
-}
-
-//! The same at the last split, by its bits of `sides`.
 RETABLE_HD float Delta(const Float4& head, std::uint32_t sides) {
   return (sides & 2u) != 0 ? head.z : (sides & 1u) != 0 ? head.w : 0.0f;
 }
@@ -107,7 +82,7 @@ RETABLE_HD std::uint32_t LeafParent(const Float4* at, const Float4& head, float 
   float e[Q];
   LoadPoints<Q>(at + 2, g);
   LoadPoints<Q>(at + 2 + kGroups<Q>, e);
-  const float delta = Delta(head, Locate<General>(split, memory));
+  const float delta = Locate<General>(split, memory).Delta(head.z, head.w);
   RETABLE_UNROLL
   for (int q = 0; q < Q; ++q) {
     k[q] = MultiplyAdd(g[q], delta, head.y);
@@ -199,7 +174,7 @@ RETABLE_HD void Fork(const Float4* at, const Float4& head, Lane<Q>& lane, Memory
     LeafParent<General>(child, second_head, k2, d2, memory);
     second = Bits(to.w);
   }
-  const float delta = Delta(head, Locate<General>(split, memory));
+  const float delta = Locate<General>(split, memory).Delta(head.z, head.w);
   const Joint<Q> joint = Join<Q>(tables, head.y, delta, lane.g, k1, k2, lane.k, own);
   memory.Sum(Bits(to.y)) -= KeepFirst<Q>(joint, d1);
   memory.Put(first, d1);
@@ -407,7 +382,7 @@ RETABLE_HD void Down(const Float4* at, const Float4& head, Lane<Q>& lane, Memory
   LoadPoints<Q>(at + 2, g);
   memory.Push(slot, lane.g);
   lane.sides = lane.sides << 2 | (side.inside ? (side.above ? 2u : 1u) : 0u);
-  const float delta = Delta(head, side);
+  const float delta = side.Delta(head.z, head.w);
   RETABLE_UNROLL
   for (int q = 0; q < Q; ++q) {
     lane.g[q] = MultiplyAdd(-lane.g[q], MultiplyAdd(g[q], delta, head.y), lane.g[q]);

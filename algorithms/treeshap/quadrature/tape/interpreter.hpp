@@ -60,10 +60,11 @@ struct Record {
   RETABLE_HD float g(int q) const { return word[8 + q]; }
   RETABLE_HD float e(int q) const { return word[8 + Q + q]; }
   RETABLE_HD std::uint32_t bits() const { return Bits(word[3]); }
+  RETABLE_HD Float4 split() const { return {word[0], word[1], word[2], word[3]}; }
 };
 
-//! Slots whose nodes' ways are kept, a bit each.
-inline constexpr int kKeptWays = 32;
+//! Slots whose nodes' sides are kept, a bit each.
+inline constexpr int kKeptSides = 32;
 
 //! G and K of one lane.
 template <int Q, int R>
@@ -76,8 +77,8 @@ struct LaneState {
   std::uint32_t inside[R] = {}, above[R] = {};
 };
 
-//! Where a row goes at a node.
-struct Way {
+//! Where a row is at a split.
+struct Side {
   bool inside, above;
 
   RETABLE_HD float Delta(float above_delta, float below_delta) const {
@@ -86,70 +87,77 @@ struct Way {
   }
 };
 
-//! The way of each row. General: with missing values and, where memory has them, categories.
+//! The side of a value, `split` as the first four words of a record. General: it may be missing;
+//! Categories: the split may be categorical.
+template <bool General, bool Categories, class Memory>
+RETABLE_HD Side SideOf(const Float4& split, float x, const Memory& memory) {
+  const std::uint32_t bits = Bits(split.w);
+  bool inside = (x >= split.x) & (x < split.y);
+  bool above = x >= split.z;
+  if constexpr (Categories) {
+    if ((bits & kCategorical) != 0) {
+      const std::uint32_t set = Bits(split.x);
+      inside = set == ~0u || memory.InSet(set, x);
+      above = !memory.InSet(Bits(split.y), x);
+    }
+  }
+  if constexpr (General) {
+    const bool missing = x != x;
+    inside = missing ? (bits & kMissingInside) != 0 : inside;
+    above = missing ? (bits & kMissingAbove) != 0 : above;
+  }
+  return {inside, above};
+}
+
+//! The side of each row. General: with missing values and, where memory has them, categories.
 template <bool General, int Q, int R, class Memory>
-RETABLE_HD void FindWays(const Record<Q>& record, Memory& memory, Way (&ways)[R]) {
-  const std::uint32_t bits = record.bits();
+RETABLE_HD void FindSides(const Record<Q>& record, Memory& memory, Side (&sides)[R]) {
   float x[R];
-  memory.X(bits, x);
+  memory.X(record.bits(), x);
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) {
-    bool inside = x[r] >= record.word[0] && x[r] < record.word[1];
-    bool above = x[r] >= record.word[2];
-    if constexpr (General && Memory::kCategories) {
-      if ((bits & kCategorical) != 0) {
-        const std::uint32_t set = Bits(record.word[0]);
-        inside = set == ~0u || memory.InSet(set, x[r]);
-        above = !memory.InSet(Bits(record.word[1]), x[r]);
-      }
-    }
-    if constexpr (General) {
-      const bool missing = x[r] != x[r];
-      inside = missing ? (bits & kMissingInside) != 0 : inside;
-      above = missing ? (bits & kMissingAbove) != 0 : above;
-    }
-    ways[r] = {inside, above};
+    sides[r] = SideOf < General, General && Memory::kCategories > (record.split(), x[r], memory);
   }
 }
 
 //! delta of each row.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD std::uint32_t Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
-  Way ways[R];
-  FindWays<General, Q, R>(record, memory, ways);
+  Side sides[R];
+  FindSides<General, Q, R>(record, memory, sides);
   RETABLE_UNROLL
-  for (int r = 0; r < R; ++r) delta[r] = ways[r].Delta(record.word[4], record.word[5]);
+  for (int r = 0; r < R; ++r) delta[r] = sides[r].Delta(record.word[4], record.word[5]);
   return record.bits();
 }
 
-//! The same on the way down, and keeps the ways for the node's slot.
+//! The same on the way down, and keeps the sides for the node's slot.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD void RouteDown(const Record<Q>& record, int slot, LaneState<Q, R>& state, Memory& memory,
                           float (&delta)[R]) {
-  Way ways[R];
-  FindWays<General, Q, R>(record, memory, ways);
-  const std::uint32_t bit = General && slot < kKeptWays ? 1u << slot : 0;
+  Side sides[R];
+  FindSides<General, Q, R>(record, memory, sides);
+  const std::uint32_t bit = General && slot < kKeptSides ? 1u << slot : 0;
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) {
-    delta[r] = ways[r].Delta(record.word[4], record.word[5]);
+    delta[r] = sides[r].Delta(record.word[4], record.word[5]);
     if constexpr (General) {
-      state.inside[r] = ways[r].inside ? state.inside[r] | bit : state.inside[r] & ~bit;
-      state.above[r] = ways[r].above ? state.above[r] | bit : state.above[r] & ~bit;
+      state.inside[r] = sides[r].inside ? state.inside[r] | bit : state.inside[r] & ~bit;
+      state.above[r] = sides[r].above ? state.above[r] | bit : state.above[r] & ~bit;
     }
   }
 }
 
-//! The same later on. To look up a way is less work than to compare a value that may be missing
+//! The same later on. To look up a side is less work than to compare a value that may be missing
 //! again; without missing values it is not.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD std::uint32_t RouteAgain(const Record<Q>& record, int slot, const LaneState<Q, R>& state,
                                     Memory& memory, float (&delta)[R]) {
-  if (!General || slot >= kKeptWays) return Route<General, Q, R>(record, memory, delta);
+  if (!General || slot >= kKeptSides) return Route<General, Q, R>(record, memory, delta);
   const std::uint32_t bit = 1u << slot;
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) {
-    const Way way{(state.inside[r] & bit) != 0, (state.above[r] & bit) != 0};
-    delta[r] = way.Delta(record.word[4], record.word[5]);
+    const Side side{(state.inside[r] & bit) != 0, (state.above[r] & bit) != 0};
+    delta[r] = side.Delta(record.word[4], record.word[5]);
   }
   return record.bits();
 }
