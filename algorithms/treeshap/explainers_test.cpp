@@ -324,7 +324,10 @@ TEST(Operations, EveryMethodButTheInterventionalDeclaresThem) {
   EXPECT_EQ(amount("TreeShap", "double"), 80);  // two paths of one feature, four operations each
   EXPECT_EQ(amount("GPUTreeShap", "float"), 160);
   EXPECT_EQ(amount("Quadrature", "float"), 40);
-  EXPECT_EQ(QuadratureFlops(TreeEnsemble{}), 0);
+  EXPECT_EQ(QuadratureFlops(AnnotatedModel{}, true), 0);
+  const AnnotatedModel chain = Annotate(ChainEnsemble(20, 20, 0.5, 1));
+  EXPECT_EQ(QuadratureFlops(chain, false), (19 * 10 + 4) * 10);
+  EXPECT_EQ(QuadratureFlops(chain, true), (19 * 10 + 4) * FloatPoints(chain.trees[0]));
 }
 
 }  // namespace

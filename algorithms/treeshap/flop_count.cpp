@@ -1,7 +1,5 @@
 #include "algorithms/treeshap/flop_count.hpp"
 
-#include "algorithms/treeshap/quadrature/annotated_model.hpp"
-
 namespace retable::treeshap {
 namespace {
 
@@ -22,17 +20,16 @@ double PathFlops(const TreeEnsemble& model, bool interactions, bool extends_each
   return all;
 }
 
-double QuadratureFlops(const TreeEnsemble& model) {
+double QuadratureFlops(const AnnotatedModel& model, bool in_float) {
   double all = 0;
-  for (const Tree& tree : model.trees) {
+  for (const AnnotatedTree& tree : model.trees) {
     double of_point = 0;
-    for (const TreeNode& node : tree.nodes) {
-      if (node.is_leaf()) continue;
-      const bool over_leaves = tree.nodes[static_cast<std::size_t>(node.left)].is_leaf() &&
-                               tree.nodes[static_cast<std::size_t>(node.right)].is_leaf();
-      of_point += over_leaves ? 4 : 10;
+    for (const AnnotatedNode& node : tree.nodes) {
+      if (node.feature >= 0) of_point += node.height == 1 ? 4 : 10;
     }
-    if (of_point > 0) all += of_point * ExactPoints(MaxPathFeatures(tree));
+    if (of_point > 0) {
+      all += of_point * (in_float ? FloatPoints(tree) : ExactPoints(tree.path_features));
+    }
   }
   return all;
 }

@@ -7,6 +7,7 @@
 //! of its machine. Routing, comparisons and memory are not counted.
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "algorithms/treeshap/quadrature/annotated_model.hpp"
 
 namespace retable::treeshap {
 
@@ -18,8 +19,7 @@ namespace retable::treeshap {
 double PathFlops(const TreeEnsemble& model, bool interactions, bool extends_each_path);
 
 //! Operations a row of the sibling recurrence (quadrature/annotated_model.hpp), each row alone: 10
-//! Q at a node with inner children, 4 Q at a parent of two leaves, with Q = ceil(d / 2) points for
-//! a tree of at most d features a path.
-double QuadratureFlops(const TreeEnsemble& model);
+//! Q at a node with inner children, 4 Q at a parent of two leaves, with the Q points of the tree.
+double QuadratureFlops(const AnnotatedModel& model, bool in_float);
 
 }  // namespace retable::treeshap

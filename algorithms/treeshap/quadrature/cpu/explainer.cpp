@@ -39,7 +39,7 @@ class QuadratureExplainer final : public TreeExplainer {
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
                          bool /*interactions*/) const override {
     return {{sizeof(T) == 4 ? "FMA fp32" : "FMA fp64",
-             static_cast<double>(rows) * QuadratureFlops(model)}};
+             static_cast<double>(rows) * QuadratureFlops(Annotate(model), sizeof(T) == 4)}};
   }
 
  private:
