@@ -31,6 +31,7 @@ class Annotator {
     result_.group = tree.group;
     result_.nodes.reserve(tree.nodes.size());
     Visit(0);
+    result_.mean = result_.nodes[0].value;
     return std::move(result_);
   }
 
@@ -118,12 +119,9 @@ namespace {
 // The largest number of points that a leaf of the tree needs.
 class LeafErrors {
  public:
-  LeafErrors(const AnnotatedTree& tree, int least)
-      : tree_(tree),
-        mean_(std::isnan(tree.beside) ? tree.nodes[0].value : tree.beside),
-        points_(least) {
+  LeafErrors(const AnnotatedTree& tree, int least) : tree_(tree), points_(least) {
     for (const AnnotatedNode& node : tree.nodes) {
-      if (node.feature < 0) largest_ = std::max(largest_, std::abs(node.value - mean_));
+      if (node.feature < 0) largest_ = std::max(largest_, std::abs(node.value - tree.mean));
     }
   }
 
@@ -141,7 +139,7 @@ class LeafErrors {
   void Visit(std::int32_t n) {
     const AnnotatedNode& node = tree_.nodes[static_cast<std::size_t>(n)];
     if (node.feature < 0) {
-      Leaf(std::abs(node.value - mean_));
+      Leaf(std::abs(node.value - tree_.mean));
       return;
     }
     for (const bool left : {true, false}) {
@@ -178,7 +176,7 @@ class LeafErrors {
   }
 
   const AnnotatedTree& tree_;
-  double mean_, largest_ = 0;
+  double largest_ = 0;
   int points_;
   PathFeatures<Factor> path_;
   std::vector<double> beyond_;

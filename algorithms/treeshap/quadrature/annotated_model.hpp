@@ -30,7 +30,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
@@ -88,9 +87,9 @@ struct AnnotatedTree {
   std::vector<AnnotatedNode> nodes;  //!< preorder; node 0 is the root
   std::int32_t group = 0;
   std::int32_t path_features = 0;  //!< largest number of distinct features on a path
-  //! Of a part of a tree (quadrature/tree_parts.hpp): what the leaves beside it are worth. NaN: a
-  //! whole tree.
-  double beside = std::numeric_limits<double>::quiet_NaN();
+  //! Of all leaves; of a part of a tree (quadrature/tree_parts.hpp) the whole tree's, which is what
+  //! the leaves beside the part are worth.
+  double mean = 0;
 };
 
 //! Sets the height and the mean of a split whose children are in the tree.

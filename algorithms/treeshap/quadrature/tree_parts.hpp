@@ -4,7 +4,7 @@
 //!
 //! SHAP values and interactions are linear in the leaves and do not see a constant. So the values
 //! of a tree are the sums of those of its *parts*: a part has some neighbouring leaves and all
-//! splits above them; what is beside them is one leaf of the tree's mean. Parts keep all
+//! splits above them; each subtree beside them is one leaf of the tree's mean. Parts keep all
 //! multiprocessors busy where a model has few trees, their stacks are lower, and each has the
 //! quadrature points of its own deepest leaves. They repeat the splits above them: 1 to 3 % for
 //! parts of 256 leaves.

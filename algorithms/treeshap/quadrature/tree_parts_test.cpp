@@ -15,7 +15,7 @@ namespace {
 std::vector<double> Leaves(const AnnotatedTree& tree) {
   std::vector<double> values;
   for (const AnnotatedNode& node : tree.nodes) {
-    if (node.feature < 0 && node.value != tree.beside) values.push_back(node.value);
+    if (node.feature < 0 && node.value != tree.mean) values.push_back(node.value);
   }
   return values;
 }
@@ -34,7 +34,7 @@ TEST(TreeParts, EachLeafIsOfOnePart) {
         const std::vector<double> own = Leaves(part);
         EXPECT_LE(own.size(), most);
         values.insert(values.end(), own.begin(), own.end());
-        EXPECT_EQ(part.beside, tree.nodes[0].value);
+        EXPECT_EQ(part.mean, tree.nodes[0].value);
         EXPECT_LE(FloatPoints(part), FloatPoints(tree));
         EXPECT_LE(part.path_features, tree.path_features);
         EXPECT_LE(part.nodes[0].height, tree.nodes[0].height);
@@ -55,7 +55,7 @@ TEST(TreeParts, TreesThatFitAndChainsStayWhole) {
   EXPECT_EQ(cut.trees[0].nodes.size(), chain.trees[0].nodes.size());
 }
 
-// Leaf-wise trees of very different depths: shallow parts take fewer points.
+// Trees with leaves at very different depths: shallow parts take fewer points.
 TEST(TreeParts, HaveThePointsOfTheirOwnLeaves) {
   const AnnotatedModel whole = Annotate(
       SyntheticEnsemble({.trees = 4, .depth = 22, .features = 25, .rows = 8000, .min_rows = 2}, 5));

@@ -162,9 +162,8 @@ class Engine final : public QuadratureEngine<T> {
     // Every subset weighs the same where each feature is present with probability one half.
     std::map<int, QuadratureRule> rules = {{0, {{0.5}, {1.0}}}};
     std::vector<int> rule_of(model.trees.size());
-    ParallelFor(rule_of.size(), threads_, [&](std::size_t t) {
+    ParallelFor(banzhaf_ ? 0 : rule_of.size(), threads_, [&](std::size_t t) {
       const AnnotatedTree& tree = model.trees[t];
-      if (banzhaf_) return;
       rule_of[t] = std::is_same_v<T, float> ? FloatPoints(tree) : ExactPoints(tree.path_features);
     });
     std::vector<Pass> passes;

@@ -48,7 +48,7 @@ inline constexpr std::size_t kNumbersOfTwoPieces = std::size_t{5} << 20;
 //! Bytes of the tables of all tapes, if every row is a row class of its own.
 inline constexpr std::size_t kTableBytes = std::size_t{8} << 30;
 //! Words of a segment with shared subtrees, and ranges of a batch: with 40 blocks of rows 54 ranges
-//! are four waves; short tapes have fewer, because a range's sums are cleared and added.
+//! are four or five waves; short tapes have fewer, because a range's sums are cleared and added.
 inline constexpr std::size_t kSharedSegmentWords = 256;
 inline constexpr std::size_t kChunksPerRange = 4, kMinBatchRanges = 26, kMaxBatchRanges = 54;
 
@@ -64,7 +64,7 @@ inline constexpr int kRowsPerLane = 2;
 //! Passes above shared subtrees have so many points at least: fewer kernels and tapes.
 inline constexpr int kMinSubtreePoints = 4;
 //! Resident blocks of 128 lanes on a multiprocessor: registers and shared memory are cut to it.
-//! Six points and more would spill registers with four blocks (H100, 2026-11-27: 1.1 to 1.6 times
+//! Six points and more spill many registers with four blocks (H100, 2026-11-27: 1.1 to 1.6 times
 //! as long; two blocks 1.06 times).
 constexpr int ResidentBlocks(int points) {
   return points <= 4 ? 4 : 3;

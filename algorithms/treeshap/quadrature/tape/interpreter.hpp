@@ -112,11 +112,12 @@ RETABLE_HD Side SideOf(const Float4& split, float x, const Memory& memory) {
 //! The side of each row. General: with missing values and, where memory has them, categories.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD void FindSides(const Record<Q>& record, Memory& memory, Side (&sides)[R]) {
+  constexpr bool kCategories = General && Memory::kCategories;
   float x[R];
   memory.X(record.bits(), x);
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) {
-    sides[r] = SideOf < General, General && Memory::kCategories > (record.split(), x[r], memory);
+    sides[r] = SideOf<General, kCategories>(record.split(), x[r], memory);
   }
 }
 
