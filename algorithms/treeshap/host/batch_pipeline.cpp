@@ -4,7 +4,9 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
+#include <span>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -32,10 +34,10 @@ bool CopyRows(const float* from, std::size_t count, float* to) {
 namespace {
 
 constexpr std::size_t kMostThreads = 16;  // they keep up with the bus; more wait for each other
-constexpr std::size_t kSmallCall = std::size_t{1} << 21;        // results
-constexpr std::size_t kRowChunk = std::size_t{1} << 15;         // floats
-constexpr std::size_t kUploadChunks = 8;                        // that travel at once
-constexpr std::size_t kOneThreadCopies = std::size_t{1} << 17;  // that one thread copies sooner
+constexpr std::size_t kOneThread = std::size_t{1} << 15;  // values and results of a small call
+constexpr std::size_t kSampleChunk = 16;                  // rows
+constexpr std::size_t kRowChunk = std::size_t{1} << 12;   // floats
+constexpr std::size_t kUploadChunks = 64;                 // that travel at once
 
 constexpr std::size_t Parts(std::size_t count, std::size_t part) {
   return (count + part - 1) / part;
@@ -67,11 +69,32 @@ void StreamingWrite(const Number* from, std::size_t begin, std::size_t count,
   FinishStreaming();
 }
 
+// Waits for other threads: busily at first, since many calls take less time than to wake a thread.
+class Patience {
+ public:
+  void Wait() const {
+    const auto waited = std::chrono::steady_clock::now() - began_;
+    if (waited < kBusy) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(waited / 64, kMost));
+    }
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kBusy{10}, kMost{1};
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+// The threads take the steps of a call in one order: rows of a piece are copied before results of
+// the one before are written. One thread, the leader, asks the device for everything, since several
+// would wait for each other; it takes steps too where it would wait for them.
 template <class Number>
 class PipelineRun {
  public:
   PipelineRun(PipelineDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
-              int threads, const ResultBlocks& to, const PipelineLimits& limits)
+              int threads, const ResultBlocks& to, std::size_t sampled,
+              const PipelineLimits& limits)
       : device_(device),
         rows_(rows),
         threads_(std::min<std::size_t>(
@@ -80,132 +103,223 @@ class PipelineRun {
         streaming_(OutgrowsCaches(to.results.size_bytes())) {
     plan_.pieces = Parts(rows.rows, piece_rows);
     plan_.piece_rows = Parts(rows.rows, plan_.pieces);
+    plan_.sampled = sampled;
     plan_.columns = rows.columns;
     plan_.per_row = to.block * to.expected.size();
     const std::size_t numbers = plan_.piece_rows * plan_.per_row;
     plan_.chunk = std::clamp(Parts(numbers, 2 * threads_), limits.least_chunk, limits.most_chunk);
     plan_.chunk = std::clamp<std::size_t>(numbers, 1, plan_.chunk);
     plan_.buffers = std::min(Parts(numbers, plan_.chunk), limits.buffers);
-    for (auto& asked : asked_) asked = std::vector<std::atomic<std::size_t>>(plan_.buffers);
-    copied_ = std::vector<std::atomic<std::size_t>>(
-        Parts(plan_.piece_rows * plan_.columns, kRowChunk * kUploadChunks));
+    const std::size_t uploads = Parts(plan_.piece_rows * plan_.columns, kUploadChunks * kRowChunk);
+    for (Slot& slot : slots_) {
+      slot.copied = std::vector<std::atomic<std::size_t>>(uploads);
+      slot.written = std::vector<std::atomic<std::size_t>>(plan_.buffers);
+      slot.fetched = std::vector<std::size_t>(plan_.buffers);
+    }
+    Append(Kind::kSample, 0, Parts(sampled, kSampleChunk));
+    for (std::size_t piece = 0; piece < plan_.pieces; ++piece) {
+      Append(Kind::kRows, piece, RowChunks(piece));
+      if (piece > 0) Append(Kind::kResults, piece - 1, Chunks(piece - 1));
+    }
+    Append(Kind::kResults, plan_.pieces - 1, Chunks(plan_.pieces - 1));
   }
 
+  // To wake a thread takes as long as a small call: all are woken at once, or none.
   void Run() {
     device_.Begin(plan_);
-    if (plan_.pieces == 1 && Numbers(0) <= kSmallCall) {
-      RunSmall();
-      return;
-    }
+    const bool alone = plan_.pieces == 1 && Values(0) + Numbers(0) <= kOneThread;
+    const std::size_t workers = alone ? 1 : std::min(threads_, steps_);
+    std::atomic<bool> led = false;
+    ParallelFor(workers, workers == 1 ? 1 : 0, [&](std::size_t) {
+      try {
+        if (!led.exchange(true)) Lead();
+        while (TakeStep()) {
+        }
+      } catch (const Failed&) {  // another thread throws why
+      } catch (...) {
+        failed_ = true;
+        throw;
+      }
+    });
+  }
+
+ private:
+  enum class Kind { kSample, kRows, kResults };
+  // Steps of one kind and piece, a chunk each.
+  struct Group {
+    Kind kind;
+    std::size_t piece;
+    std::size_t first;  // step
+  };
+  struct Step {
+    Kind kind;
+    std::size_t piece, chunk;
+  };
+  struct Slot {
+    std::vector<std::atomic<std::size_t>> copied;   // values of each upload
+    std::vector<std::atomic<std::size_t>> written;  // how often each buffer was emptied
+    std::vector<std::size_t> fetched;               // and asked to be filled
+    std::size_t next = 0;                           // chunk to ask for
+    std::atomic<bool> missing = false;              // a value is
+  };
+  struct Failed {};
+
+  std::size_t First(std::size_t piece) const { return rows_.rows * piece / plan_.pieces; }
+  std::size_t Count(std::size_t piece) const { return First(piece + 1) - First(piece); }
+  std::size_t Numbers(std::size_t piece) const { return Count(piece) * plan_.per_row; }
+  std::size_t Values(std::size_t piece) const { return Count(piece) * plan_.columns; }
+  std::size_t RowChunks(std::size_t piece) const { return Parts(Values(piece), kRowChunk); }
+  std::size_t Uploads(std::size_t piece) const { return Parts(RowChunks(piece), kUploadChunks); }
+  std::size_t Chunks(std::size_t piece) const { return Parts(Numbers(piece), plan_.chunk); }
+  Slot& SlotOf(std::size_t piece) { return slots_[piece % kPipelineSlots]; }
+
+  void Append(Kind kind, std::size_t piece, std::size_t chunks) {
+    if (chunks > 0) groups_.push_back({kind, piece, steps_});
+    steps_ += chunks;
+  }
+
+  void Lead() {
     for (std::size_t piece = 0; piece < plan_.pieces; ++piece) {
+      ParallelFor(1, [](std::size_t) {});  // a loop of the call, which may be stopped there
       Give(piece);
       if (piece > 0) Take(piece - 1);
     }
     Take(plan_.pieces - 1);
   }
 
- private:
-  std::size_t First(std::size_t piece) const { return rows_.rows * piece / plan_.pieces; }
-  std::size_t Count(std::size_t piece) const { return First(piece + 1) - First(piece); }
-  std::size_t Numbers(std::size_t piece) const { return Count(piece) * plan_.per_row; }
-
-  std::size_t RowChunks(std::size_t piece) const {
-    return Parts(Count(piece) * plan_.columns, kRowChunk);
-  }
-  std::size_t Chunks(std::size_t piece) const { return Parts(Numbers(piece), plan_.chunk); }
-
-  // Waking a worker outlasts a small call: all are woken at once and wait for results.
-  void RunSmall() {
-    const std::size_t rows = RowChunks(0);
-    std::atomic<std::size_t> sent = 0;
-    Each(rows + Chunks(0), std::max(rows, Chunks(0)), [&](std::size_t step) {
-      if (step >= rows) {
-        TakeChunk(0, step - rows);
-        return;
-      }
-      Send(0, step);
-      if (sent.fetch_add(1) + 1 == rows) Start(0);
-    });
-    device_.Finish(0);
-  }
-
+  // Sends a piece as its rows are copied, and asks for its results.
   void Give(std::size_t piece) {
-    const bool alone = Count(piece) * plan_.columns <= kOneThreadCopies;
-    Each(RowChunks(piece), alone ? 1 : threads_, [&](std::size_t chunk) { Send(piece, chunk); });
-    Start(piece);
-  }
-
-  // Several chunks travel at once: threads that ask at the same time wait for each other.
-  void Send(std::size_t piece, std::size_t chunk) {
-    const std::size_t slot = piece % kPipelineSlots;
-    const auto values = rows_.slice(First(piece), Count(piece)).values;
-    const auto begin_of = [&](std::size_t c) { return std::min(c * kRowChunk, values.size()); };
-    const std::size_t begin = begin_of(chunk);
-    if (CopyRows(values.data() + begin, begin_of(chunk + 1) - begin, device_.Rows(slot) + begin)) {
-      missing_ = true;
+    Slot& slot = SlotOf(piece);
+    if (piece == 0 && plan_.sampled > 0) {
+      Until([&] { return sampled_ == plan_.sampled; });
+      device_.Ask(sample_missing_);
     }
-    const std::size_t upload = chunk / kUploadChunks;
-    const std::size_t first = upload * kUploadChunks;
-    const std::size_t last = std::min(first + kUploadChunks, RowChunks(piece));
-    if (copied_[upload].fetch_add(1) + 1 < last - first) return;
-    copied_[upload] = 0;
-    device_.Upload(slot, begin_of(first), begin_of(last) - begin_of(first));
+    constexpr std::size_t kUpload = kUploadChunks * kRowChunk;
+    for (std::size_t upload = 0; upload < Uploads(piece); ++upload) {
+      const std::size_t count = std::min(kUpload, Values(piece) - upload * kUpload);
+      Until([&] { return slot.copied[upload] == count; });
+      slot.copied[upload] = 0;
+      device_.Upload(piece % kPipelineSlots, upload * kUpload, count);
+    }
+    device_.Start(piece % kPipelineSlots, Count(piece), slot.missing.exchange(false));
+    slot.next = 0;
+    FetchNext(piece);
   }
 
-  // Asks for as many chunks of results as there are buffers.
-  void Start(std::size_t piece) {
-    const std::size_t slot = piece % kPipelineSlots;
-    device_.Start(slot, Count(piece), missing_.exchange(false));
-    for (auto& asked : asked_[slot]) asked = 0;
-    for (std::size_t c = 0; c < std::min(Chunks(piece), plan_.buffers); ++c) Ask(piece, c);
+  // Asks for chunks of results while there are empty buffers. Chunks go to buffers in turn.
+  void FetchNext(std::size_t piece) {
+    for (Slot& slot = SlotOf(piece); slot.next < Chunks(piece); ++slot.next) {
+      const std::size_t buffer = slot.next % plan_.buffers;
+      if (slot.written[buffer].load(std::memory_order_acquire) < slot.fetched[buffer]) return;
+      ++slot.fetched[buffer];
+      const std::size_t begin = slot.next * plan_.chunk;
+      device_.Fetch(piece % kPipelineSlots, buffer, begin,
+                    std::min(plan_.chunk, Numbers(piece) - begin));
+    }
   }
 
-  // Chunks go to buffers in turn.
-  void Ask(std::size_t piece, std::size_t chunk) {
-    const std::size_t slot = piece % kPipelineSlots;
-    const std::size_t begin = chunk * plan_.chunk;
-    const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
-    device_.Fetch(slot, chunk % plan_.buffers, begin, size);
-    asked_[slot][chunk % plan_.buffers].fetch_add(1, std::memory_order_release);
-  }
-
-  // Threads are called when the first results are here.
   void Take(std::size_t piece) {
-    if (Chunks(piece) > 0) device_.Wait(piece % kPipelineSlots, 0);
-    Each(Chunks(piece), threads_, [&](std::size_t chunk) { TakeChunk(piece, chunk); });
+    for (std::size_t chunk = 0; chunk < Chunks(piece); ++chunk) {
+      Until([&] {
+        FetchNext(piece);
+        return SlotOf(piece).next > chunk;
+      });
+      device_.Wait(piece % kPipelineSlots, chunk % plan_.buffers);
+      Publish(piece, chunk + 1);
+    }
     device_.Finish(piece % kPipelineSlots);
+    Publish(piece + 1, 0);
   }
 
-  void TakeChunk(std::size_t piece, std::size_t chunk) {
-    const std::size_t slot = piece % kPipelineSlots;
-    const std::size_t buffer = chunk % plan_.buffers;
-    while (asked_[slot][buffer].load(std::memory_order_acquire) <= chunk / plan_.buffers) {
-      if (failed_) return;
-      std::this_thread::yield();
+  void Publish(std::size_t pieces, std::size_t chunks) {
+    arrived_.store({static_cast<std::uint32_t>(pieces), static_cast<std::uint32_t>(chunks)},
+                   std::memory_order_release);
+  }
+
+  // Takes steps until the condition holds, or waits.
+  template <class Condition>
+  void Until(const Condition& holds) {
+    for (Patience patience; !holds();) {
+      if (failed_) throw Failed{};
+      std::size_t step = next_;
+      if (step >= steps_ || !IsReady(StepAt(step)) ||
+          !next_.compare_exchange_strong(step, step + 1)) {
+        patience.Wait();
+      } else {
+        Do(StepAt(step));
+      }
     }
+  }
+
+  // @return false: no step is left
+  bool TakeStep() {
+    const std::size_t number = next_.fetch_add(1);
+    if (number >= steps_) return false;
+    const Step step = StepAt(number);
+    for (Patience patience; !IsReady(step); patience.Wait()) {
+      if (failed_) throw Failed{};
+    }
+    Do(step);
+    return true;
+  }
+
+  Step StepAt(std::size_t number) const {
+    const auto behind = std::ranges::upper_bound(groups_, number, {}, &Group::first);
+    const Group& group = *(behind - 1);
+    return {group.kind, group.piece, number - group.first};
+  }
+
+  // Whether the slot's last rows have been used, or the results are here.
+  bool IsReady(const Step& step) const {
+    const Arrived arrived = arrived_.load(std::memory_order_acquire);
+    if (step.kind == Kind::kResults) {
+      return arrived.pieces > step.piece ||
+             (arrived.pieces == step.piece && arrived.chunks > step.chunk);
+    }
+    return arrived.pieces + kPipelineSlots > step.piece;
+  }
+
+  void Do(const Step& step) {
+    if (step.kind == Kind::kSample) {
+      CopySample(step.chunk);
+    } else if (step.kind == Kind::kRows) {
+      CopyChunk(step.piece, step.chunk);
+    } else {
+      WriteChunk(step.piece, step.chunk);
+    }
+  }
+
+  void CopySample(std::size_t chunk) {
+    const std::size_t begin = chunk * kSampleChunk;
+    const std::size_t end = std::min(begin + kSampleChunk, plan_.sampled);
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto row = rows_.slice(i * Count(0) / plan_.sampled, 1).values;
+      if (CopyRows(row.data(), row.size(), device_.Sample() + i * row.size())) {
+        sample_missing_ = true;
+      }
+    }
+    sampled_.fetch_add(end - begin);
+  }
+
+  void CopyChunk(std::size_t piece, std::size_t chunk) {
+    const auto values = rows_.slice(First(piece), Count(piece)).values;
+    const std::size_t begin = chunk * kRowChunk;
+    const auto part = values.subspan(begin, std::min(kRowChunk, values.size() - begin));
+    Slot& slot = SlotOf(piece);
+    if (CopyRows(part.data(), part.size(), device_.Rows(piece % kPipelineSlots) + begin)) {
+      slot.missing = true;
+    }
+    slot.copied[chunk / kUploadChunks].fetch_add(part.size());
+  }
+
+  void WriteChunk(std::size_t piece, std::size_t chunk) {
+    const std::size_t buffer = chunk % plan_.buffers;
     const std::size_t begin = chunk * plan_.chunk;
     const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
     const auto write = streaming_ ? StreamingWrite<Number> : Write<Number>;
-    write(device_.Wait(slot, buffer), begin, size, to_,
+    write(device_.Buffer(piece % kPipelineSlots, buffer), begin, size, to_,
           to_.results.data() + First(piece) * plan_.per_row + begin);
-    if (chunk + plan_.buffers < Chunks(piece)) Ask(piece, chunk + plan_.buffers);
-  }
-
-  // Threads take the chunks in their order: whoever must ask for a later one is at work already.
-  template <class Body>
-  void Each(std::size_t chunks, std::size_t workers, const Body& body) {
-    workers = std::min({workers, chunks, threads_});
-    std::atomic<std::size_t> next = 0;
-    ParallelFor(workers, workers == 1 ? 1 : 0, [&](std::size_t) {
-      for (std::size_t chunk; !failed_ && (chunk = next.fetch_add(1)) < chunks;) {
-        try {
-          body(chunk);
-        } catch (...) {
-          failed_ = true;  // releases the waiting threads
-          throw;
-        }
-      }
-    });
+    SlotOf(piece).written[buffer].fetch_add(1, std::memory_order_release);
   }
 
   PipelineDevice<Number>& device_;
@@ -214,27 +328,36 @@ class PipelineRun {
   const ResultBlocks& to_;
   bool streaming_;
   PipelinePlan plan_;
-  std::atomic<bool> failed_ = false;
-  std::atomic<bool> missing_ = false;             // a value of the piece that is sent
-  std::vector<std::atomic<std::size_t>> copied_;  // chunks of each upload
-  // How often each buffer has been asked to be filled.
-  std::vector<std::atomic<std::size_t>> asked_[kPipelineSlots];
+  std::vector<Group> groups_;
+  std::size_t steps_ = 0;
+  std::atomic<std::size_t> next_ = 0;  // step
+  Slot slots_[kPipelineSlots];
+  std::atomic<std::size_t> sampled_ = 0;  // rows
+  std::atomic<bool> sample_missing_ = false;
+  // Results that are here: of so many pieces, and of the next one so many chunks.
+  struct Arrived {
+    std::uint32_t pieces, chunks;
+  };
+  std::atomic<Arrived> arrived_ = Arrived{};
+  std::atomic<bool> failed_ = false;  // a thread, which ends the others
 };
 
 }  // namespace
 
 template <class Number>
 void RunPipeline(PipelineDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
-                 int threads, const ResultBlocks& to, const PipelineLimits& limits) {
+                 int threads, const ResultBlocks& to, std::size_t sampled,
+                 const PipelineLimits& limits) {
   if (rows.rows == 0) return;
-  PipelineRun<Number>(device, rows, std::max<std::size_t>(1, piece_rows), threads, to, limits)
+  PipelineRun<Number>(device, rows, std::max<std::size_t>(1, piece_rows), threads, to, sampled,
+                      limits)
       .Run();
 }
 
 template void RunPipeline(PipelineDevice<float>&, const RowBlock&, std::size_t, int,
-                          const ResultBlocks&, const PipelineLimits&);
+                          const ResultBlocks&, std::size_t, const PipelineLimits&);
 template void RunPipeline(PipelineDevice<double>&, const RowBlock&, std::size_t, int,
-                          const ResultBlocks&, const PipelineLimits&);
+                          const ResultBlocks&, std::size_t, const PipelineLimits&);
 
 void WriteExpected(const ResultBlocks& to) {
   ParallelFor(to.results.size() / to.block, 0, [&](std::size_t m) {
@@ -251,8 +374,9 @@ void WriteExpected(const ResultBlocks& to) {
 constexpr std::size_t kFewNumbers = std::size_t{1} << 21;
 
 template <class Number>
-DevicePipeline<Number>::DevicePipeline(bool zeros, std::function<bool(const DeviceBatch&)> explain)
-    : zeros_(zeros), explain_(std::move(explain)) {
+DevicePipeline<Number>::DevicePipeline(bool zeros, std::function<bool(const DeviceBatch&)> explain,
+                                       std::function<void(const DeviceBatch&)> ask)
+    : zeros_(zeros), explain_(std::move(explain)), ask_(std::move(ask)) {
   CheckCuda(cudaGetDevice(&device_), "cudaGetDevice");
 }
 
@@ -264,9 +388,9 @@ DevicePipeline<Number>::~DevicePipeline() {
 
 template <class Number>
 double DevicePipeline<Number>::Run(const RowBlock& rows, std::size_t piece_rows, int threads,
-                                   const ResultBlocks& to) {
+                                   const ResultBlocks& to, std::size_t sampled) {
   seconds_ = 0;
-  RunPipeline<Number>(*this, rows, piece_rows, threads, to);
+  RunPipeline<Number>(*this, rows, piece_rows, threads, to, sampled);
   under_way_ = false;
   return seconds_;
 }
@@ -298,7 +422,7 @@ void DevicePipeline<Number>::RunOnDevice(const DeviceRows& rows, std::size_t col
   missing_.Download(missing);
   for (std::size_t p = 0; p < pieces; ++p) {
     explain_({rows.values + first(p) * columns, static_cast<std::uint32_t>(first(p + 1) - first(p)),
-              missing[p] != 0, rows.results + first(p) * per_row, nullptr, stream});
+              missing[p] != 0, rows.results + first(p) * per_row, nullptr, false, stream});
   }
   FinishResults({.results = rows.results,
                  .blocks = rows.rows * to.expected.size(),
@@ -324,6 +448,7 @@ void DevicePipeline<Number>::Begin(const PipelinePlan& plan) {
       slot.arrived.push_back(std::make_unique<CudaEvent>(cudaEventDisableTiming));
     }
   }
+  host_sample_.Reserve(plan.sampled * plan.columns);
   const std::size_t numbers = plan.piece_rows * plan.per_row;
   direct_ = std::is_same_v<Number, float> && plan.pieces == 1 && numbers <= kFewNumbers &&
             numbers <= plan.buffers * plan.chunk && slots_[0].buffers.pinned();
@@ -333,9 +458,23 @@ void DevicePipeline<Number>::Begin(const PipelinePlan& plan) {
 }
 
 template <class Number>
-void DevicePipeline<Number>::Upload(std::size_t slot, std::size_t begin, std::size_t count) {
-  if (few_rows_) return;
+void DevicePipeline<Number>::Ask(bool missing) {
   Select();
+  const std::size_t count = plan_.sampled * plan_.columns;
+  FetchRows(host_sample_.data(), count, sample_.Reserve(count), beside_.get());
+  ask_({.rows = sample_.data(),
+        .count = static_cast<std::uint32_t>(plan_.sampled),
+        .missing = missing,
+        .stream = beside_.get()});
+}
+
+template <class Number>
+void DevicePipeline<Number>::Upload(std::size_t slot, std::size_t begin, std::size_t count) {
+  Select();
+  if (few_rows_) {
+    FetchRows(slots_[slot].host_rows.data() + begin, count, slots_[slot].rows.data() + begin, up());
+    return;
+  }
   CheckCuda(cudaMemcpyAsync(slots_[slot].rows.data() + begin, slots_[slot].host_rows.data() + begin,
                             count * sizeof(float), cudaMemcpyHostToDevice, up()),
             "upload");
@@ -361,15 +500,24 @@ void DevicePipeline<Number>::Start(std::size_t slot, std::size_t rows, bool miss
     out = s.out.data();
   }
   if (zeros_) CheckCuda(cudaMemsetAsync(out, 0, numbers * sizeof(double), main_.get()), "memset");
-  if (few_rows_) FetchRows(s.host_rows.data(), rows * plan_.columns, s.rows.data(), main_.get());
   s.started.Record(main_.get());
-  const bool done = explain_(
-      {s.rows.data(), static_cast<std::uint32_t>(rows), missing, out, rounded, main_.get()});
+  const bool done = explain_({s.rows.data(), static_cast<std::uint32_t>(rows), missing, out,
+                              rounded, plan_.sampled > 0, main_.get()});
   s.stopped.Record(main_.get());
   if constexpr (narrow) {
-    if (!done) RoundResults(out, numbers, direct_ ? s.buffers.data() : s.out.data(), main_.get());
+    if (direct_) {  // in parts: the host writes some while others arrive
+      arrived_ = 0;
+      const std::size_t part = PartBuffers() * plan_.chunk;
+      for (std::size_t i = 0; i * part < numbers; ++i) {
+        RoundResults(out + i * part, std::min(part, numbers - i * part),
+                     s.buffers.data() + i * part, main_.get());
+        s.arrived[i]->Record(main_.get());
+      }
+    } else if (!done) {
+      RoundResults(out, numbers, s.out.data(), main_.get());
+    }
   }
-  if (!alone || direct_) s.ready.Record(main_.get());
+  if (!alone) s.ready.Record(main_.get());
   if (!alone) CheckCuda(cudaStreamWaitEvent(s.down.get(), s.ready.get()), "wait");
 }
 
@@ -386,9 +534,13 @@ void DevicePipeline<Number>::Fetch(std::size_t slot, std::size_t buffer, std::si
 }
 
 template <class Number>
-const Number* DevicePipeline<Number>::Wait(std::size_t slot, std::size_t buffer) {
-  (direct_ ? slots_[slot].ready : *slots_[slot].arrived[buffer]).Wait();
-  return slots_[slot].buffers.data() + buffer * plan_.chunk;
+void DevicePipeline<Number>::Wait(std::size_t slot, std::size_t buffer) {
+  if (!direct_) {
+    slots_[slot].arrived[buffer]->Wait();
+  } else if (buffer >= arrived_) {
+    slots_[slot].arrived[buffer / PartBuffers()]->Wait();
+    arrived_ = (buffer / PartBuffers() + 1) * PartBuffers();
+  }
 }
 
 template <class Number>

@@ -5,9 +5,9 @@
 //!
 //! A copy between a device and memory of the usual kind is made by one thread, through a small
 //! locked buffer, while all else waits. Here the host's threads move rows into locked memory and
-//! results out of it. Two pieces are under way: while one is computed, the results of the one
-//! before travel in chunks through a ring of locked buffers; whoever has emptied a buffer asks for
-//! its next chunk. Results travel as the numbers that the device's sums are rounded to (floats,
+//! results out of it, and one of them asks the device for everything. Two pieces are under way:
+//! while one is computed, the results of the one before travel in chunks through a ring of locked
+//! buffers. Results travel as the numbers that the device's sums are rounded to (floats,
 //! mostly: half of the bus's time) and become doubles on the way into the caller's memory, with
 //! the expected values, which no device needs to know.
 
@@ -29,6 +29,7 @@ namespace retable::treeshap {
 struct PipelinePlan {
   std::size_t pieces = 0;
   std::size_t piece_rows = 0;
+  std::size_t sampled = 0;  //!< rows of the first piece that the device is asked about beforehand
   std::size_t columns = 0;  //!< floats of a row
   std::size_t per_row = 0;  //!< results of a row
   std::size_t chunk = 0;    //!< results that a buffer holds
@@ -38,9 +39,8 @@ struct PipelinePlan {
 inline constexpr std::size_t kPipelineSlots = 2;
 
 //! A device, or whatever plays one: two slots, each with locked memory for the rows of a piece, a
-//! ring of locked buffers for its results, and the same on the device. Upload, Fetch and Wait are
-//! called from many threads at once, for different parts and buffers, Start from any thread; all
-//! but Wait and Finish return at once.
+//! ring of locked buffers for its results, and the same on the device. One thread calls all but
+//! Rows, Sample and Buffer; all but Wait and Finish return at once.
 template <class Number>
 class PipelineDevice {
  public:
@@ -50,6 +50,10 @@ class PipelineDevice {
   virtual void Begin(const PipelinePlan& plan) = 0;
   //! Where the host puts the rows of a piece, row-major, infinities clamped.
   virtual float* Rows(std::size_t slot) = 0;
+  //! Where the host puts the plan's sample, rows at even distances.
+  virtual float* Sample() { return nullptr; }
+  //! The sample is complete. `missing`: a value of it is NaN.
+  virtual void Ask(bool /*missing*/) {}
   //! Sends values [begin, begin + count) of Rows(slot).
   virtual void Upload(std::size_t slot, std::size_t begin, std::size_t count) = 0;
   //! Explains what was sent. `missing`: a value is NaN.
@@ -58,9 +62,11 @@ class PipelineDevice {
   //! there.
   virtual void Fetch(std::size_t slot, std::size_t buffer, std::size_t begin,
                      std::size_t count) = 0;
-  //! The buffer, when what was fetched into it last has arrived.
-  virtual const Number* Wait(std::size_t slot, std::size_t buffer) = 0;
-  //! All results of the slot have been taken.
+  //! Returns when what was fetched into the buffer last has arrived.
+  virtual void Wait(std::size_t slot, std::size_t buffer) = 0;
+  //! What arrived.
+  virtual const Number* Buffer(std::size_t slot, std::size_t buffer) = 0;
+  //! All results of the slot have arrived.
   virtual void Finish(std::size_t slot) = 0;
 };
 
@@ -72,10 +78,10 @@ struct ResultBlocks {
   std::span<const double> expected;  //!< one of each output
 };
 
-//! How results are cut up: a thread works on a chunk for some 20 to 100 us.
+//! How results are cut up: a thread works on a chunk for some 3 to 50 us.
 struct PipelineLimits {
-  std::size_t least_chunk = std::size_t{1} << 15;  //!< numbers
-  std::size_t most_chunk = std::size_t{1} << 18;
+  std::size_t least_chunk = std::size_t{1} << 12;  //!< numbers
+  std::size_t most_chunk = std::size_t{1} << 17;
   std::size_t buffers = 64;  //!< buffers of a slot, one chunk each
 };
 
@@ -85,7 +91,8 @@ struct PipelineLimits {
 //! the device throws
 template <class Number>
 void RunPipeline(PipelineDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
-                 int threads, const ResultBlocks& to, const PipelineLimits& limits = {});
+                 int threads, const ResultBlocks& to, std::size_t sampled = 0,
+                 const PipelineLimits& limits = {});
 
 //! Copies them, infinities clamped. @return whether a value is NaN
 bool CopyRows(const float* from, std::size_t count, float* to);
@@ -108,6 +115,7 @@ struct DeviceBatch {
   bool missing = false;      //!< a value is NaN
   double* out = nullptr;     //!< count x results of a row
   float* rounded = nullptr;  //!< the same as floats
+  bool asked = false;        //!< a sample of the call's first piece was asked about
   cudaStream_t stream = nullptr;
 };
 
@@ -117,12 +125,14 @@ template <class Number>
 class DevicePipeline final : public PipelineDevice<Number> {
  public:
   //! `explain` returns when all that a piece needs is in the stream, and whether its results are
-  //! rounded. `zeros`: it adds to its results.
-  DevicePipeline(bool zeros, std::function<bool(const DeviceBatch&)> explain);
+  //! rounded. `zeros`: it adds to its results. `ask` is given the samples.
+  DevicePipeline(bool zeros, std::function<bool(const DeviceBatch&)> explain,
+                 std::function<void(const DeviceBatch&)> ask = {});
   ~DevicePipeline() override;
 
   //! RunPipeline; @return the seconds that the device explained, without clearing and rounding.
-  double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to);
+  double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to,
+             std::size_t sampled = 0);
 
   //! The same from and to the memory of the device, in the same pieces and to the same bits; `to`
   //! has no results but `rows` has. piece_rows 0: a model without splits. IdleOnDevice comes
@@ -133,11 +143,16 @@ class DevicePipeline final : public PipelineDevice<Number> {
   void IdleOnDevice() const { on_device_.Wait(); }
 
   void Begin(const PipelinePlan& plan) override;
+  float* Sample() override { return host_sample_.data(); }
+  void Ask(bool missing) override;
   float* Rows(std::size_t slot) override { return slots_[slot].host_rows.data(); }
   void Upload(std::size_t slot, std::size_t begin, std::size_t count) override;
   void Start(std::size_t slot, std::size_t rows, bool missing) override;
   void Fetch(std::size_t slot, std::size_t buffer, std::size_t begin, std::size_t count) override;
-  const Number* Wait(std::size_t slot, std::size_t buffer) override;
+  void Wait(std::size_t slot, std::size_t buffer) override;
+  const Number* Buffer(std::size_t slot, std::size_t buffer) override {
+    return slots_[slot].buffers.data() + buffer * plan_.chunk;
+  }
   void Finish(std::size_t slot) override;
 
  private:
@@ -156,20 +171,27 @@ class DevicePipeline final : public PipelineDevice<Number> {
   cudaStream_t down(std::size_t slot) const {
     return plan_.pieces > 1 ? slots_[slot].down.get() : main_.get();
   }
+  //! Buffers that arrive at once where results are `direct_`, in up to four parts.
+  std::size_t PartBuffers() const { return (plan_.buffers + 3) / 4; }
   void Select() const { CheckCuda(cudaSetDevice(device_), "cudaSetDevice"); }
 
   int device_ = 0;
   bool zeros_;
   std::function<bool(const DeviceBatch&)> explain_;
+  std::function<void(const DeviceBatch&)> ask_;
   PipelinePlan plan_;
   CudaStream up_, main_;
+  CudaStream beside_;  // a sample's
+  PinnedArray<float> host_sample_;
+  DeviceArray<float> sample_;
   Slot slots_[kPipelineSlots];
   DeviceArray<double> sums_;  // where they travel as floats
   DeviceArray<double> expected_;
   DeviceArray<std::uint32_t> missing_;  // of each piece in device memory
   CudaEvent on_device_{cudaEventDisableTiming};
-  bool direct_ = false;    // few results: what rounds them writes them into the host's buffers
-  bool few_rows_ = false;  // a kernel fetches them when all are in the host's buffer
+  std::size_t arrived_ = 0;  // buffers, of direct results
+  bool direct_ = false;      // few results: what rounds them writes them into the host's buffers
+  bool few_rows_ = false;    // a kernel fetches them when all are in the host's buffer
   bool under_way_ = false;
   double seconds_ = 0;
 };

@@ -27,6 +27,12 @@ class Played final : public PipelineDevice<Number> {
       slot.rows.assign(plan.piece_rows * plan.columns, -1);
       slot.buffers.assign(plan.buffers * plan.chunk, -1);
     }
+    sample_.assign(plan.sampled * plan.columns, -1);
+  }
+  float* Sample() override { return sample_.data(); }
+  void Ask(bool missing) override {
+    asked_missing = missing;
+    asked = sample_;
   }
   float* Rows(std::size_t slot) override { return slots_[slot].host_rows.data(); }
   void Upload(std::size_t slot, std::size_t begin, std::size_t count) override {
@@ -63,12 +69,15 @@ class Played final : public PipelineDevice<Number> {
                 s.buffers.begin() + static_cast<std::ptrdiff_t>(buffer * plan_.chunk));
     s.left -= count;
   }
-  const Number* Wait(std::size_t slot, std::size_t buffer) override {
+  void Wait(std::size_t, std::size_t) override {}
+  const Number* Buffer(std::size_t slot, std::size_t buffer) override {
     return slots_[slot].buffers.data() + buffer * plan_.chunk;
   }
   void Finish(std::size_t slot) override { EXPECT_EQ(slots_[slot].left, 0u); }
 
   std::size_t pieces = 0;
+  std::vector<float> asked;  // the sample
+  bool asked_missing = false;
 
  private:
   struct Slot {
@@ -77,14 +86,35 @@ class Played final : public PipelineDevice<Number> {
     std::atomic<std::size_t> left = 0;
   };
   PipelinePlan plan_;
+  std::vector<float> sample_;
   Slot slots_[kPipelineSlots];
   std::atomic<int> fetched_ = 0;
   int fails_at_;
 };
 
 struct Case {
-  std::size_t rows, columns, outputs, piece_rows;
+  std::size_t rows, columns, outputs, piece_rows, sampled = 0;
 };
+
+// The sample has the rows at even distances of the first piece.
+template <class Number>
+void ExpectSample(const Case& c, const std::vector<float>& values, const Played<Number>& device) {
+  const std::size_t first = c.rows / ((c.rows + c.piece_rows - 1) / c.piece_rows);
+  std::vector<float> want;
+  bool missing = false;
+  for (std::size_t i = 0; i < c.sampled; ++i) {
+    for (std::size_t j = 0; j < c.columns; ++j) {
+      const float x = values[i * first / c.sampled * c.columns + j];
+      missing = missing || std::isnan(x);
+      want.push_back(std::isnan(x) ? -7 : ClampInfinity(x));
+    }
+  }
+  std::vector<float> got = device.asked;
+  std::ranges::replace_if(
+      got, [](float x) { return std::isnan(x); }, -7.0f);
+  EXPECT_EQ(got, want);
+  EXPECT_EQ(device.asked_missing, missing);
+}
 
 template <class Number>
 void ExpectAll(const Case& c, int threads, const PipelineLimits& limits) {
@@ -98,7 +128,8 @@ void ExpectAll(const Case& c, int threads, const PipelineLimits& limits) {
   std::vector<double> got(c.rows * c.outputs * block, -7.0);
   Played<Number> device;
   RunPipeline<Number>(device, {values, c.rows, c.columns}, c.piece_rows, threads,
-                      {got, block, expected}, limits);
+                      {got, block, expected}, c.sampled, limits);
+  if (c.sampled > 0) ExpectSample(c, values, device);
   EXPECT_EQ(device.pieces, (c.rows + c.piece_rows - 1) / c.piece_rows);
   std::size_t wrong = 0;
   for (std::size_t r = 0; r < c.rows; ++r) {
@@ -118,11 +149,18 @@ void ExpectAll(const Case& c, int threads, const PipelineLimits& limits) {
 
 TEST(Pieces, EveryNumberComesToItsPlace) {
   const Case cases[] = {
-      {0, 3, 1, 5},          {1, 3, 2, 5},         {17, 3, 2, 5},
-      {1, 1, 1, 1},          {60000, 8, 1, 21001},  // several chunks of rows and results a piece
-      {9000, 20, 3, 9000},                          // one piece
-      {17600, 20, 3, 17600},                        // and no small call
-      {300, 784, 2, 140}};
+      {0, 3, 1, 5},
+      {1, 3, 2, 5},
+      {17, 3, 2, 5},
+      {1, 1, 1, 1},
+      {60000, 8, 1, 21001},   // several chunks of rows and results a piece
+      {9000, 20, 3, 9000},    // one piece
+      {17600, 20, 3, 17600},  // and no small call
+      {300, 784, 2, 140},
+      {65537, 8, 1, 32769},      // the second piece has an upload more than the first
+      {9000, 20, 3, 9000, 768},  // with samples, the last of more rows than there are
+      {30000, 5, 1, 9001, 100},
+      {11, 2, 1, 11, 19}};
   for (const Case& c : cases) {
     for (const int threads : {1, 2, 0}) {
       ExpectAll<float>(c, threads, {});

@@ -123,7 +123,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
       WriteExpected(to);
       return;
     }
-    seconds_ = pipeline_.Run(rows, at_once, threads_of_host_, to);
+    seconds_ = pipeline_.Run(rows, at_once, threads_of_host_, to, asks_ ? kSampledRows : 0);
   }
 
   void values_on_device(const DeviceRows& rows) override {
@@ -283,18 +283,16 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     const std::uint32_t stride = (piece.count + kRowPadding - 1) / kRowPadding * kRowPadding;
     x_.Reserve(features() * stride);
     const KernelVariant variant{.general = categorical_ || piece.missing, .layout = layout_};
-    const std::uint32_t* order = nullptr;
-    if (shares_) {
-      order = shared_->OrderRows(piece.rows, piece.count, piece.missing, asks_, piece.stream);
-      shares_ = order != nullptr;
+    // Later pieces are taken for like the first.
+    if (std::exchange(asks_, false)) {
+      if (!piece.asked) shared_->Ask(piece);
+      shares_ = shared_->AreAlike();
     }
-    TransposeRows(piece.rows, order, piece.count, static_cast<std::uint32_t>(shape_.features),
-                  stride, x_.data(), piece.stream);
-    const bool asked = std::exchange(asks_, false);  // later pieces are taken for like the first
+    TransposeRows(piece.rows, shares_ ? shared_->OrderRows(piece) : nullptr, piece.count,
+                  static_cast<std::uint32_t>(shape_.features), stride, x_.data(), piece.stream);
     if (shares_) return shared_->Run(x_.data(), stride, variant, piece);
     partial_.Reserve(sums_.size(stride));
     RunRows(variant, stride, piece);
-    if (asked) shared_->WaitForOrder(piece.stream);
     return piece.rounded != nullptr;
   }
 
@@ -377,7 +375,8 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   DeviceArray<double> partial_;
   CudaEvent ready_;
   DevicePipeline<float> pipeline_{false,
-                                  [this](const DeviceBatch& piece) { return Explain(piece); }};
+                                  [this](const DeviceBatch& piece) { return Explain(piece); },
+                                  [this](const DeviceBatch& sample) { shared_->Ask(sample); }};
   double seconds_ = 0;
 };
 

@@ -147,29 +147,29 @@ class RowSample {
     launch_.subtrees = subtrees_.data();
   }
 
-  //! Enqueues the grouping of a sample of the rows.
-  void Ask(const float* rows, std::uint32_t count, std::uint32_t features, bool missing,
-           const float* thresholds, const std::uint32_t* begin, cudaStream_t stream) {
-    if (spread_over_ != count) {
+  //! Enqueues the grouping of kSampledRows of the rows, spread evenly.
+  void Ask(const DeviceBatch& rows, std::uint32_t features, const float* thresholds,
+           const std::uint32_t* begin) {
+    if (spread_over_ != rows.count) {
       std::vector<std::uint32_t> spread(kSampledRows);
       for (std::size_t i = 0; i < kSampledRows; ++i) {
-        spread[i] = static_cast<std::uint32_t>(i * count / kSampledRows);
+        spread[i] = static_cast<std::uint32_t>(i * rows.count / kSampledRows);
       }
       spread_.Upload(spread);
-      spread_over_ = count;
+      spread_over_ = rows.count;
     }
     launch_.ranks = ranks_.Reserve(std::size_t{features} * kSampledRows);
-    launch_.missing = missing;
-    LaunchRanks({rows, features, 1, spread_.data()}, thresholds, begin, features, kSampledRows,
-                kSampledRows, ranks_.data(), stream);
-    LaunchGrouping(launch_, stream);
+    launch_.missing = rows.missing;
+    LaunchRanks({rows.rows, features, 1, spread_.data()}, thresholds, begin, features, kSampledRows,
+                kSampledRows, ranks_.data(), rows.stream);
+    LaunchGrouping(launch_, rows.stream);
+    CheckCuda(cudaMemcpyAsync(found_.Reserve(kSubtreeCounters), counters_.data(),
+                              kSubtreeCounters * sizeof(std::uint32_t), cudaMemcpyDeviceToHost,
+                              rows.stream),
+              "download");
+    answered_.Record(rows.stream);
     CheckCuda(
-        cudaMemcpyAsync(found_.Reserve(kSubtreeCounters), counters_.data(),
-                        kSubtreeCounters * sizeof(std::uint32_t), cudaMemcpyDeviceToHost, stream),
-        "download");
-    answered_.Record(stream);
-    CheckCuda(
-        cudaMemsetAsync(counters_.data(), 0, kSubtreeCounters * sizeof(std::uint32_t), stream),
+        cudaMemsetAsync(counters_.data(), 0, kSubtreeCounters * sizeof(std::uint32_t), rows.stream),
         "memset");
   }
 
@@ -209,8 +209,6 @@ struct SharedQuadrature::State {
   OrderTrees order_trees;  // nodes on the device
   DeviceArray<OrderNode> order_nodes;
   DeviceArray<std::uint32_t> order_keys, order;
-  CudaStream beside;  // where the rows are ordered while a sample of them is grouped
-  CudaEvent ordered;
 
   void PlanRounds() {
     std::size_t count = 0;
@@ -358,35 +356,29 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, std::int32_t sub
                         state_->tapes[static_cast<std::size_t>(most - set.tapes.begin())]->keys);
 }
 
-const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_t count,
-                                                 bool missing, bool asks, cudaStream_t stream) {
+void SharedQuadrature::Ask(const DeviceBatch& rows) {
+  State& s = *state_;
+  s.sample.Ask(rows, s.features, s.thresholds.data(), s.begin.data());
+}
+
+bool SharedQuadrature::AreAlike() const {
+  return state_->sample.ClassShare() <= kMostClasses;
+}
+
+const std::uint32_t* SharedQuadrature::OrderRows(const DeviceBatch& piece) {
   State& s = *state_;
   OrderLaunch launch;
   launch.nodes = s.order_nodes.data();
   std::copy_n(s.order_trees.roots, kOrderTrees, launch.roots);
   launch.trees = s.order_trees.count;
   launch.bits = s.order_trees.bits;
-  launch.rows = rows;
-  launch.count = count;
+  launch.rows = piece.rows;
+  launch.count = piece.count;
   launch.features = s.features;
   launch.keys = s.order_keys.Reserve(kGroupedRows);
   launch.order = s.order.Reserve(kGroupedRows);
-  if (!asks) {
-    LaunchRowOrder(launch, stream);
-    return s.order.data();
-  }
-  s.ready.Record(stream);
-  s.sample.Ask(rows, count, s.features, missing, s.thresholds.data(), s.begin.data(), stream);
-  CheckCuda(cudaStreamWaitEvent(s.beside.get(), s.ready.get()), "wait");
-  LaunchRowOrder(launch, s.beside.get());
-  s.ordered.Record(s.beside.get());
-  if (s.sample.ClassShare() > kMostClasses) return nullptr;
-  WaitForOrder(stream);
+  LaunchRowOrder(launch, piece.stream);
   return s.order.data();
-}
-
-void SharedQuadrature::WaitForOrder(cudaStream_t stream) const {
-  CheckCuda(cudaStreamWaitEvent(stream, state_->ordered.get()), "wait");
 }
 
 bool SharedQuadrature::Run(const float* x, std::uint32_t stride, KernelVariant variant,

@@ -27,14 +27,14 @@ class SharedQuadrature {
   //! Whether the model can be shared at all: no categories, ranks of 16 bits, and some subtree.
   bool usable() const;
 
+  //! Enqueues the grouping of kSampledRows of the rows, spread evenly.
+  void Ask(const DeviceBatch& rows);
+  //! Whether those are so alike that sharing pays; waits for their grouping.
+  bool AreAlike() const;
+
   //! The order in which Run expects the rows: like ones side by side, so that neighbouring lanes
-  //! read the same classes (quadrature/sharing/leaf_order.hpp). `rows`: count x features, at least
-  //! kSampledRows of them where it `asks`. Null where it asks and a sample of the rows is too
-  //! unlike for sharing to pay: then the rows must stay until what follows WaitForOrder in the
-  //! stream. Asking waits for the stream.
-  const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, bool missing, bool asks,
-                                 cudaStream_t stream);
-  void WaitForOrder(cudaStream_t stream) const;
+  //! read the same classes (quadrature/sharing/leaf_order.hpp).
+  const std::uint32_t* OrderRows(const DeviceBatch& piece);
 
   //! Writes the results, in the rows' own order; says whether they are rounded. `x`: features x
   //! stride, rows at most MostGroupedRows(), stride a multiple of 256.
