@@ -77,12 +77,9 @@ struct DeviceTape {
   virtual std::size_t BytesOfRow() const = 0;
   virtual std::size_t BytesHeld() const = 0;
   virtual void Reserve(std::uint32_t rows, std::uint32_t stride) = 0;
-  virtual void Launch(const InteractionCall& call) = 0;
-
- protected:
-  static void Clear(DeviceArray<std::uint32_t>& counts, std::size_t count, cudaStream_t stream) {
-    CheckCuda(cudaMemsetAsync(counts.data(), 0, count * sizeof(std::uint32_t), stream), "memset");
-  }
+  // Counters that a launch takes, zero before.
+  virtual std::size_t Counters() const = 0;
+  virtual void Launch(const InteractionCall& call, std::uint32_t* zeros, cudaStream_t on) = 0;
 };
 
 // Copies the call's arguments into a launch.
@@ -101,7 +98,6 @@ struct DeviceDerivativeTape final : DeviceTape {
   DeviceArray<Float4> words;
   DeviceArray<DerivativeTile> tiles;
   DeviceArray<float> below;
-  DeviceArray<std::uint32_t> progress;
 
   explicit DeviceDerivativeTape(const DerivativeTape& tape)
       : points(tape.points),
@@ -122,18 +118,17 @@ struct DeviceDerivativeTape final : DeviceTape {
   void Reserve(std::uint32_t, std::uint32_t stride) override {
     launch.rows.stride = stride;
     launch.output.below = below.Reserve(vectors * static_cast<std::size_t>(points) * stride);
-    launch.output.progress = progress.Reserve(ProgressCount());
   }
 
-  std::size_t ProgressCount() const {
+  std::size_t Counters() const override {
     return 1 + launch.tape.tile_count * std::size_t{launch.rows.stride / 32};
   }
 
-  void Launch(const InteractionCall& call) override {
+  void Launch(const InteractionCall& call, std::uint32_t* zeros, cudaStream_t on) override {
     Fill(call, launch);
     launch.rows.scale = call.scale[0] * call.scale[1];
-    Clear(progress, ProgressCount(), stream.get());
-    LaunchDerivatives(points, launch, stream.get());
+    launch.output.progress = zeros;
+    LaunchDerivatives(points, launch, on);
   }
 };
 
@@ -149,11 +144,10 @@ struct DeviceInteractionTape final : DeviceTape {
   DeviceArray<SharedSubtree> device_subtrees;
   DeviceArray<std::uint32_t> subtree_keys;
   DeviceArray<std::uint16_t> classes;
-  DeviceArray<std::uint32_t> representatives, bases, counters;
+  DeviceArray<std::uint32_t> representatives, bases;
   DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
   DeviceArray<float> below;
-  DeviceArray<std::uint32_t> progress;
 
   // In the worst case every row is a row class.
   std::size_t BytesOfRow() const override {
@@ -177,7 +171,6 @@ struct DeviceInteractionTape final : DeviceTape {
         subtree_tiles(std::span<const InteractionTile>(tape.subtree_tiles)),
         device_subtrees(std::span<const SharedSubtree>(tape.subtrees)),
         subtree_keys(std::span<const std::uint32_t>(tape.subtree_keys)) {
-    counters.Reserve(kSubtreeCounters);
     RequireFits(tape.sizes);
     RequireFits(tape.subtree_sizes);
     tile_launch.tape.tiles = tiles.data();
@@ -189,11 +182,9 @@ struct DeviceInteractionTape final : DeviceTape {
     grouping.subtree_count = static_cast<std::uint32_t>(tape.subtrees.size());
     grouping.most_key_words = tape.most_key_words;
     grouping.classes_per_item = kClassesOfItem;
-    grouping.output.counters = counters.data();
     subtree_launch.tiles = subtree_tiles.data();
     subtree_launch.words = subtree_words.data();
     subtree_launch.sizes = tape.subtree_sizes;
-    subtree_launch.counters = counters.data();
   }
 
   // A kernel's own variables need less than the 1 KiB that is left.
@@ -216,25 +207,26 @@ struct DeviceInteractionTape final : DeviceTape {
     tile_launch.shared.table = subtree_launch.table = table.Reserve(subtree_width * count);
     tile_launch.output.below =
         below.Reserve(tile_count * static_cast<std::size_t>(points) * stride);
-    tile_launch.output.progress = progress.Reserve(ProgressCount());
   }
 
-  std::size_t ProgressCount() const { return 1 + tile_count * (tile_launch.rows.stride / 32); }
+  std::size_t Counters() const override {
+    return kSubtreeCounters + 1 + tile_count * (tile_launch.rows.stride / 32);
+  }
 
-  void Launch(const InteractionCall& call) override {
+  void Launch(const InteractionCall& call, std::uint32_t* zeros, cudaStream_t on) override {
     Fill(call, tile_launch);
     tile_launch.rows.scale[0] = call.scale[0];
     tile_launch.rows.scale[1] = call.scale[1];
     subtree_launch.general = grouping.missing = call.missing;
     subtree_launch.x = call.x;
     grouping.ranks = call.ranks;
-    Clear(progress, ProgressCount(), stream.get());
+    grouping.output.counters = subtree_launch.counters = zeros;
+    tile_launch.output.progress = zeros + kSubtreeCounters;
     if (grouping.subtree_count > 0) {
-      Clear(counters, kSubtreeCounters, stream.get());
-      LaunchGrouping(grouping, stream.get());
-      LaunchInteractionSubtrees(points, wide, subtree_launch, stream.get());
+      LaunchGrouping(grouping, on);
+      LaunchInteractionSubtrees(points, wide, subtree_launch, on);
     }
-    LaunchInteractions(points, wide, tile_launch, stream.get());
+    LaunchInteractions(points, wide, tile_launch, on);
   }
 };
 
@@ -356,11 +348,16 @@ struct DeviceInteractions::State {
   // Leaves the sums of rows in device memory in `sums`, in the stream.
   void Sum(const float* from, std::uint32_t count, std::uint32_t stride, bool missing_value,
            cudaStream_t stream) {
-    const std::size_t numbers = results->count() * stride;
-    sums.Reserve(numbers);
     x.Reserve(features * stride);
     ranks.Reserve(features * stride);
-    for (const auto& tape : tapes) tape->Reserve(count, stride);
+    // The counters of all tapes lie behind the sums.
+    const std::size_t numbers = results->count() * stride;
+    std::size_t counters = 0;
+    for (const auto& tape : tapes) {
+      tape->Reserve(count, stride);
+      counters += tape->Counters();
+    }
+    sums.Reserve(numbers + (counters + 1) / 2);
     const InteractionCall call{.x = x.data(),
                                .ranks = ranks.data(),
                                .sets = sets.data(),
@@ -372,15 +369,22 @@ struct DeviceInteractions::State {
                                .out = sums.data()};
     TransposeRows(from, nullptr, count, static_cast<std::uint32_t>(features), stride, x.data(),
                   stream);
-    CheckCuda(cudaMemsetAsync(sums.data(), 0, numbers * sizeof(std::uint64_t), stream), "memset");
+    const std::size_t bytes = numbers * sizeof(std::uint64_t) + counters * sizeof(std::uint32_t);
+    CheckCuda(cudaMemsetAsync(sums.data(), 0, bytes, stream), "memset");
     if (begin.size() > 0) {
       LaunchRanks({x.data(), 1, stride}, thresholds.data(), begin.data(),
                   static_cast<std::uint32_t>(features), count, stride, ranks.data(), stream);
     }
+    auto* zeros = reinterpret_cast<std::uint32_t*>(sums.data() + numbers);
+    if (tapes.size() == 1) {  // events between streams would take as long as a small model
+      tapes[0]->Launch(call, zeros, stream);
+      return;
+    }
     ready.Record(stream);
     for (const auto& tape : tapes) {
       CheckCuda(cudaStreamWaitEvent(tape->stream.get(), ready.get()), "wait");
-      tape->Launch(call);
+      tape->Launch(call, zeros, tape->stream.get());
+      zeros += tape->Counters();
       tape->done.Record(tape->stream.get());
     }
     for (const auto& tape : tapes) {
