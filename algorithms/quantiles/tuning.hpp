@@ -15,6 +15,8 @@ inline constexpr int kStreamBlocksPerMultiprocessor = 2;
 //! Blocks of a long stream (bits): two for each of an H200's 132 multiprocessors. The number is the
 //! same on every card, so that the bits are; where fewer run at a time, the others follow.
 inline constexpr int kStreamBlocks = 264;
+//! States that one block joins (bits), two a thread; more are joined in groups. H100, 2026-11-27.
+inline constexpr unsigned kJoinedStates = 512;
 //! Values of a tile per lane (bits). float32 tiles of 16: 1.21 ms.
 template <class Real>
 inline constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;

@@ -45,7 +45,7 @@ template <class Value>
 struct TileSpace {
   union {
     Value values[kColumnTile];
-    JoinSpace join;
+    JoinSpace<kColumnThreads> join;
   };
   TermSpace<kColumnThreads> terms;
   double bounds[kColumnWarps][2];
@@ -142,7 +142,6 @@ __global__ void __launch_bounds__(kColumnThreads, kColumnBlocksPerMultiprocessor
     if (threadIdx.x == 0) answer.digits = all.digits;
     return;
   }
-  if (threadIdx.x >= 32) return;
   // The most digits of a tile, then the counters of joined tiles.
   unsigned* const own = progress + column * (1 + JoinCounters(tiles));
   if (threadIdx.x == 0) atomicMax(own, static_cast<unsigned>(all.digits));

@@ -13,6 +13,7 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -37,10 +38,11 @@ namespace {
 
 template <class Real, int kSlots>
 constexpr std::size_t kRingBytes = sizeof(Real) * kStreamWarps* kSlots * 32 * kLaneValues<Real>;
-//! The rings of all warps and, for float64 input, a WarpState per thread.
+//! The rings of all warps and, for float64 input, a WarpState per thread; later a JoinSpace.
 template <class Real, int kSlots>
-constexpr std::size_t kSharedBytes = kRingBytes<Real, kSlots> +
-                                     (sizeof(Real) == 8 ? kStreamThreads * sizeof(WarpState) : 0);
+constexpr std::size_t kSharedBytes = std::max(
+    kRingBytes<Real, kSlots> + (sizeof(Real) == 8 ? kStreamThreads * sizeof(WarpState) : 0),
+    sizeof(JoinSpace<kStreamThreads>));
 
 enum class Outcome { kSummed, kCounted, kMissed };
 //! What the host fetches.
@@ -147,7 +149,6 @@ template <class Real, int L>
 __device__ __noinline__ void CountStream(const Real* values, std::size_t n, unsigned* histogram,
                                          const StreamState& state) {
   __shared__ PointMap<Real> shared_map;
-  __shared__ bool last;
   if (threadIdx.x < 32) {
     const PointMap<Real> found = FindLattice<Real>(state.samples, state.histogram);
     if (threadIdx.x == 0) {
@@ -157,14 +158,7 @@ __device__ __noinline__ void CountStream(const Real* values, std::size_t n, unsi
   }
   __syncthreads();
   if (shared_map.usable) CountValues(values, n, shared_map, histogram, state.histogram);
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    const bool is_last = IsLast(state.done, gridDim.x);
-    if (threadIdx.x == 0) last = is_last;
-  }
-  __syncthreads();
-  if (!last) return;
+  if (!IsLast(state.done, gridDim.x)) return;
   Answer* const answer = state.answer;
   const bool missed = *static_cast<volatile int*>(&state.histogram->missed) != 0;
   if (threadIdx.x == 0) answer->outcome = missed ? Outcome::kMissed : Outcome::kCounted;
@@ -207,8 +201,7 @@ __global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor
     Store(cold_state, states + warp, L);
   }
   __syncthreads();
-  if (warp > 0) return;
-  auto& space = *reinterpret_cast<JoinSpace*>(shared_memory);  // the rings are empty
+  auto& space = *reinterpret_cast<JoinSpace<kStreamThreads>*>(shared_memory);  // rings are empty
   ChebyshevSums* const own = shared.blocks + blockIdx.x;
   JoinStates(states, kStreamWarps, 1, L, space, own);
   Answer* const answer = shared.answer;
