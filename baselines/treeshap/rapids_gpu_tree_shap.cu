@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
 
 namespace retable::baselines::treeshap {

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/interventional/device_patterns.cuh"
 #include "algorithms/treeshap/interventional/device_tables.cuh"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/flop_count.hpp"
-#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/published/bin_packing.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
 #include "algorithms/treeshap/interactions/explainer.cuh"

@@ -11,7 +11,7 @@
 
 #include <memory>
 
-#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "base/cuda/streams.hpp"
