@@ -16,7 +16,7 @@ constexpr int kVectorBytes = 32;
 template <class T>
 SimdKernels<T> SimdAvx2([[maybe_unused]] int points) {
 #if defined(__AVX2__)
-  return KernelsOf<T, 2, 3, 4, 6, 8>(points);
+  return KernelsOf<T, 2, 3, 4, 5, 6, 7, 8>(points);
 #else
   return {};
 #endif

@@ -16,7 +16,7 @@ constexpr int kVectorBytes = 64;
 template <class T>
 SimdKernels<T> SimdAvx512([[maybe_unused]] int points) {
 #if defined(__AVX512F__)
-  return KernelsOf<T, 2, 3, 4, 6, 8>(points);
+  return KernelsOf<T, 2, 3, 4, 5, 6, 7, 8>(points);
 #else
   return {};
 #endif
