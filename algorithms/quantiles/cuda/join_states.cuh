@@ -48,11 +48,8 @@ __device__ __forceinline__ void StoreTerms(double (&slot)[16], double at_min, do
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const double sum = SumSlots(slot);
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    at_min += __shfl_xor_sync(kFull, at_min, step);
-    at_max += __shfl_xor_sync(kFull, at_max, step);
-  }
+  at_min = SumLanes(at_min);
+  at_max = SumLanes(at_max);
   if (lane % 2 == 0) space.slots[warp][lane / 2] = sum;
   if (lane == 0) {
     space.ends[warp][0] = at_min;
@@ -117,11 +114,8 @@ __device__ __noinline__ void JoinStates(const ChebyshevSums* states, int count, 
     MapChebyshevSums(own.sum, kMaxOrder, alpha, beta,
                      [&](int k, double moved) { space.moved[k][thread] += moved; });
   }
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    joint.at_min += __shfl_xor_sync(kFull, joint.at_min, step);
-    joint.at_max += __shfl_xor_sync(kFull, joint.at_max, step);
-  }
+  joint.at_min = SumLanes(joint.at_min);
+  joint.at_max = SumLanes(joint.at_max);
   if (lane == 0) {
     space.ends[warp][0] = joint.at_min;
     space.ends[warp][1] = joint.at_max;
@@ -131,8 +125,7 @@ __device__ __noinline__ void JoinStates(const ChebyshevSums* states, int count, 
     double total = 0;
 #pragma unroll
     for (int i = 0; i < kThreads; i += 32) total += space.moved[k][i + lane];
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) total += __shfl_xor_sync(kFull, total, step);
+    total = SumLanes(total);
     if (lane == 0) space.total[k] = total;
   }
   __syncthreads();

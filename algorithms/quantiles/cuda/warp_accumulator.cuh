@@ -144,9 +144,7 @@ struct WarpAccumulator {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     double joined = 0;
     if constexpr (kIsFloat32) {
-      double count = sums[0];
-#pragma unroll
-      for (int step = 16; step > 0; step /= 2) count += __shfl_xor_sync(kFull, count, step);
+      const double count = SumLanes(sums[0]);
       joined = FromLane(sums[1], lane < 16 ? 2 * lane : 0);
       joined = lane == 0 ? count : joined;
     } else {
@@ -309,11 +307,8 @@ struct WarpAccumulator {
   //! Moves all sums into `state`, counts into lane 0.
   __device__ __forceinline__ void Finish() {
     Join();
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) {
-      state.at_min += __shfl_xor_sync(kFull, state.at_min, step);
-      state.at_max += __shfl_xor_sync(kFull, state.at_max, step);
-    }
+    state.at_min = SumLanes(state.at_min);
+    state.at_max = SumLanes(state.at_max);
   }
 };
 

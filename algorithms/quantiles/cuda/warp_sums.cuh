@@ -14,6 +14,13 @@ __device__ __forceinline__ double FromLane(double x, int lane) {
   return __shfl_sync(kFull, x, lane);
 }
 
+//! The sum over a warp's lanes, in all of them.
+__device__ __forceinline__ double SumLanes(double x) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(kFull, x, step);
+  return x;
+}
+
 //! Sums each of 16 slots over a warp: lane j gets that of slot j / 2. A fixed tree of 16 shuffles.
 template <int kHalf = 8, class Real>
 __device__ __forceinline__ Real SumSlots(Real (&slot)[16]) {

@@ -175,7 +175,7 @@ class PipelineRun {
 
   void Lead() {
     for (std::size_t piece = 0; piece < plan_.pieces; ++piece) {
-      ParallelFor(1, [](std::size_t) {});  // a loop of the call, which may be stopped there
+      ParallelFor(1, [](std::size_t) {});  // where WithChecks may end the call
       Give(piece);
       if (piece > 0) Take(piece - 1);
     }

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
@@ -73,7 +72,7 @@ struct ResultBlocks {
   std::span<const double> expected;  //!< one of each output
 };
 
-//! How results are cut up: a thread works on a chunk for some 3 to 50 us.
+//! How results are cut up: into chunks, each of which one thread writes.
 struct PipelineLimits {
   std::size_t least_chunk = std::size_t{1} << 12;  //!< numbers
   std::size_t most_chunk = std::size_t{1} << 17;

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/parallel.hpp"
+
 namespace retable::treeshap {
 namespace {
 
@@ -188,6 +190,22 @@ TEST(Pieces, AnErrorEndsTheCall) {
     EXPECT_THROW(RunPipeline<float>(device, {values, 20000, 8}, 9000, 2, {got, 9, expected}),
                  std::runtime_error);
   }
+}
+
+TEST(Pieces, ACheckEndsTheCallBetweenPieces) {
+  const std::vector<float> values(30000 * 8);
+  std::vector<double> got(30000 * 9);
+  const std::vector<double> expected = {0.0};
+  Played<float> device;
+  int checks = 0;
+  const auto check = [&] {
+    if (++checks == 3) throw std::runtime_error("stop");
+  };
+  const auto call = [&] {
+    RunPipeline<float>(device, {values, 30000, 8}, 10000, 1, {got, 9, expected});
+  };
+  EXPECT_THROW(WithChecks(check, call), std::runtime_error);
+  EXPECT_EQ(device.pieces, 1u);  // a check of the loop over threads, then one a piece
 }
 
 TEST(Pieces, ExpectedValuesAlone) {
