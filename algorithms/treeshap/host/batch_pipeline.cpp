@@ -82,7 +82,7 @@ class Patience {
 };
 
 // The threads take the steps of a call in one order: rows of a piece are copied before results of
-// the one before are written. One thread, the leader, asks the device for everything, since several
+// the one before are written. One thread, the leader, makes all calls of the device, since several
 // would wait for each other; it takes steps too where it would wait for them.
 template <class Number>
 class PipelineRun {
@@ -152,10 +152,10 @@ class PipelineRun {
   };
   struct Slot {
     std::vector<std::atomic<std::size_t>> copied;   // values of each upload
-    std::vector<std::atomic<std::size_t>> written;  // how often each buffer was emptied
-    std::vector<std::size_t> fetched;               // and asked to be filled
-    std::size_t next = 0;                           // chunk to ask for
-    std::atomic<bool> missing = false;              // a value is
+    std::vector<std::atomic<std::size_t>> written;  // how often each buffer's chunk was written
+    std::vector<std::size_t> fetched;               // how often a chunk was fetched into it
+    std::size_t next = 0;                           // chunk to fetch
+    std::atomic<bool> missing = false;              // a value of the piece is NaN
   };
   struct Failed {};
 
@@ -182,7 +182,7 @@ class PipelineRun {
     Take(plan_.pieces - 1);
   }
 
-  // Sends a piece as its rows are copied, and asks for its results.
+  // Sends a piece as its rows are copied, and begins to fetch its results.
   void Give(std::size_t piece) {
     Slot& slot = SlotOf(piece);
     if (piece == 0 && plan_.sampled > 0) {
@@ -201,7 +201,7 @@ class PipelineRun {
     FetchNext(piece);
   }
 
-  // Asks for chunks of results while there are empty buffers. Chunks go to buffers in turn.
+  // Fetches chunks of results while there are buffers whose last chunk is written, in turn.
   void FetchNext(std::size_t piece) {
     for (Slot& slot = SlotOf(piece); slot.next < Chunks(piece); ++slot.next) {
       const std::size_t buffer = slot.next % plan_.buffers;
@@ -213,6 +213,7 @@ class PipelineRun {
     }
   }
 
+  // Fetches what is left of a piece's results, and publishes each chunk that has arrived.
   void Take(std::size_t piece) {
     for (std::size_t chunk = 0; chunk < Chunks(piece); ++chunk) {
       Until([&] {

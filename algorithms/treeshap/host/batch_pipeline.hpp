@@ -5,7 +5,7 @@
 //!
 //! A copy between a device and memory of the usual kind is made by one thread, through a small
 //! locked buffer, while all else waits. Here the host's threads move rows into locked memory and
-//! results out of it, and one of them asks the device for everything. Two pieces are under way:
+//! results out of it, and one of them makes all calls of the device. Two pieces are under way:
 //! while one is computed, the results of the one before travel in chunks through a ring of locked
 //! buffers. Results travel as the numbers that the device's sums are rounded to (floats,
 //! mostly: half of the bus's time) and become doubles on the way into the caller's memory, with
