@@ -106,7 +106,7 @@ class Rapids final : public TreeExplainer {
   }
 
   // The library works in the default stream.
-  void Explain(const DeviceBatch& batch) {
+  bool Explain(const DeviceBatch& batch) {
     CheckCuda(cudaStreamSynchronize(batch.stream), "rows");
     start_.Record(nullptr);
     (*compute_)(DeviceRows(batch.rows, batch.count, static_cast<std::size_t>(shape_.features)),
@@ -114,6 +114,7 @@ class Rapids final : public TreeExplainer {
     CheckCuda(cudaGetLastError(), "RAPIDS GPUTreeShap");
     stop_.Record(nullptr);
     seconds_ += stop_.SecondsSince(start_);
+    return false;
   }
 
   std::vector<double> expected_;
@@ -121,7 +122,8 @@ class Rapids final : public TreeExplainer {
   Sizes bins_;
   const Compute* compute_ = nullptr;  // the current call's
   CudaEvent start_, stop_;
-  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& batch) { Explain(batch); }};
+  DevicePipeline<float> pipeline_{true,
+                                  [this](const DeviceBatch& batch) { return Explain(batch); }};
   double seconds_ = 0;
 };
 
