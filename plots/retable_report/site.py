@@ -13,14 +13,14 @@ BANNER = "Recorded runs on several machines. Where a table mixes them, the machi
 
 
 def weight(artifact, run):
-    """How much a recording has of an artifact: published cells with a value, then rows with one, then the paper's sizes."""
+    """How much a recording has of an artifact: published cells with a value, then rows with one, then the paper's sizes; of equal ones the newer."""
     return (sum(number(v.get("measured")) is not None for v in artifact.verdicts),
             sum(number(row.get("median")) is not None for row in artifact.tidy),
-            (artifact.text("profile") or run.run.get("profile")) in ("mixed", "paper"))
+            (artifact.text("profile") or run.run.get("profile")) in ("mixed", "paper"), artifact.date)
 
 
 def merged(folder, root):
-    """One Report of the recorded runs, without the quick ones where there are others: each artifact from the run that has most of it, the others beside it."""
+    """One Report of the recorded runs, without the quick ones where there are others: each artifact from the newest run of those that have most of it, the others beside it."""
     runs = []
     for machine in sorted(os.listdir(folder)):
         if os.path.isdir(os.path.join(folder, machine)) and not machine.startswith("."):

@@ -998,6 +998,14 @@ class Site(Temporary):
             folder.finish()
         self.assertEqual(site.merged(os.path.join(self.folder, "recorded"), self.out).artifacts["family/thing"].run.machine, "b")
 
+    def test_of_equal_runs_the_newer_is_shown(self):
+        for machine, day in (("a", "02"), ("b", "03"), ("c", "01")):
+            folder = fixture.Folder(os.path.join(self.folder, "recorded", machine))
+            folder.artifact("family/thing", "T", "Q?", [], [folder.tidy_row("family/thing", "row", [], "time", "s", [1.])], profile="paper")
+            folder.finish(run={"profile": "paper", "started": f"2026-01-{day}T03:04:05Z"})
+        whole = site.merged(os.path.join(self.folder, "recorded"), self.out)
+        self.assertEqual(whole.artifacts["family/thing"].run.machine, "b")
+
     def test_what_a_run_lacks_counts_as_another_recorded_it(self):
         for machine, has in (("a", (0,)), ("b", (1, 2))):
             folder = fixture.Folder(os.path.join(self.folder, "recorded", machine))
