@@ -257,14 +257,29 @@ def made_lines(report, artifact):
 
 
 def group_lines(artifact):
-    """'cuda: measured in one stretch …': card, or machine, and time of each group of timed cells that the table compares."""
-    groups = {}
+    """'cuda: timed cells measured in one stretch: …': card, or machine, and time of each group of timed cells that the table compares; one
+    line for all groups of a device that were each measured in one stretch of the same card or machine."""
+    groups, lines = {}, {}
     for entry in artifact.meta.get("groups") or []:
-        first, last = str(entry.get("started") or "")[:16].replace("T", " "), str(entry.get("finished") or "")[:16].replace("T", " ")
-        groups.setdefault(str(entry.get("group") or ""), []).append(
-            f"{entry.get('card') or entry.get('machine')}, {first}" + (f" to {last[11:] if last[:10] == first[:10] else last}" if last > first else ""))
-    return [f"{name}: timed cells measured in {'one stretch' if len(found) == 1 else f'{len(found)} stretches'}: {'; '.join(found)}."
-            for name, found in groups.items()]
+        first, last = (str(entry.get(key) or "")[:16].replace("T", " ") for key in ("started", "finished"))
+        groups.setdefault(str(entry.get("group") or ""), []).append((str(entry.get("card") or entry.get("machine")), first, max(first, last)))
+    for name, found in groups.items():
+        line = (name.split(",")[0], found[0][0]) if len(found) == 1 else (name, None)
+        lines.setdefault(line, []).append((name, found))
+
+    def time(first, last):
+        return first + (f" to {last[11:] if last[:10] == first[:10] else last}" if last > first else "")
+    made = []
+    for (device, where), members in lines.items():
+        name, found = members[0]
+        if len(members) > 1:
+            name, cells = device, f"timed cells of {len(members)} groups, each"
+            found = [(where, min(f[0][1] for _, f in members), max(f[0][2] for _, f in members))]
+        else:
+            cells = "timed cells"
+        made.append(f"{name}: {cells} measured in {'one stretch' if len(found) == 1 else f'{len(found)} stretches'}: "
+                    f"{'; '.join(f'{place}, {time(first, last)}' for place, first, last in found)}.")
+    return made
 
 
 def history_rows(report, artifact):

@@ -863,6 +863,18 @@ class Origins(unittest.TestCase):
         self.assertIn("cuda: timed cells measured in one stretch: NVIDIA H200, card 1f2e3d4c, 2026-01-02 03:00 to 03:20.", text)
         self.assertIn("cpu, adult: timed cells measured in 2 stretches: laptop, 2026-01-02 03:00 to 2026-01-03 00:01; desk, 2026-01-02 03:00.", text)
 
+    def test_groups_of_one_stretch_on_one_card_share_a_line(self):
+        at = {"machine": "laptop", "started": "2026-01-02T03:00:00Z", "finished": "2026-01-02T03:20:00Z", "cells": 7}
+        later = dict(at, started="2026-01-02T03:20:00Z", finished="2026-01-02T03:40:00Z")
+        made = model.group_lines(artifact([row("A", 1)], groups=[
+            dict(later, group="cpu, wine"), dict(at, group="cpu, adult"), dict(at, group="cpu, iris", machine="desk"),
+            dict(at, group="cuda, wine", card="card 1"), dict(at, group="cuda, adult", card="card 2"), dict(later, group="cuda, adult", card="card 1")]))
+        self.assertEqual(made, [
+            "cpu: timed cells of 2 groups, each measured in one stretch: laptop, 2026-01-02 03:00 to 03:40.",
+            "cpu, iris: timed cells measured in one stretch: desk, 2026-01-02 03:00 to 03:20.",
+            "cuda, wine: timed cells measured in one stretch: card 1, 2026-01-02 03:00 to 03:20.",
+            "cuda, adult: timed cells measured in 2 stretches: card 2, 2026-01-02 03:00 to 03:20; card 1, 2026-01-02 03:20 to 03:40."])
+
     def test_history_is_a_line_and_a_table(self):
         report = inputs.Report("nowhere", history={"family/thing": [
             {"folder": "a", "commit": "111", "date": "2026-01-01", "machine": "laptop", "label": "A", "metric": "time", "unit": "s", "median": 2, "low": 1.9, "high": 2.1},
