@@ -13,7 +13,8 @@ base        -> its own folder; everybody may include it
 A family never includes another family, except where ALLOWED_FAMILIES says so.
 
 And that a file, or a header of ours that it includes, names what it uses of the headers that a build
-may read for it beforehand (RETABLE_PRECOMPILE): there the compiler does not miss them.
+may read for it beforehand (RETABLE_PRECOMPILE), and declares the functions that it calls, which a file
+compiled with it may do for it (RETABLE_UNITY): there the compiler does not miss them.
 """
 
 import functools
@@ -31,6 +32,11 @@ ALLOWED_FAMILIES = {("shapley", "treeshap")}
 
 SYSTEM = re.compile(r'^\s*#\s*include\s+<([^>]+)>', re.MULTILINE)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# A function of a header, outside of classes; a call; what a file defines itself.
+FUNCTION = re.compile(r"^[A-Za-z_][\w:<>, ]*[ &*]+([A-Z]\w*)\(", re.MULTILINE)
+CALL = re.compile(r"(?<![.>\w:])([A-Z]\w*)\(")
+DEFINED = re.compile(r"(?:(?!return|else|case|throw)\b\w+[ >&*\]]+|\]\] |::)([A-Z]\w*)\(|"
+                     r"\b(?:struct|class|using|auto)(?: \w+::)? ?([A-Z]\w*)")
 # What stands for the use of a header, and the headers that bring it.
 USES = [
     (r"\b(TEST(_[FP])?|EXPECT_\w+|ASSERT_\w+)\(", "gtest/gtest.h"),
@@ -152,6 +158,51 @@ def unnamed(root):
     return found
 
 
+@functools.cache
+def read(root, name):
+    """A file's text without comments; '' where it is missing."""
+    return COMMENT.sub("", (root / name).read_text(encoding="utf-8")) if (root / name).is_file() else ""
+
+
+@functools.cache
+def included(root, name):
+    """The headers of ours that a file includes, itself or through others."""
+    found = set()
+    for header in map(resolved, INCLUDE.findall(read(root, name))):
+        found |= {header} | included(root, header)
+    return frozenset(found)
+
+
+def undeclared(text, headers, declared):
+    """(function, header) for each call of a function that one header of `declared` alone has, and none that is included."""
+    own = {name for names in DEFINED.findall(text) for name in names}
+    return [(name, declared[name]) for name in sorted(set(CALL.findall(text)) - own)
+            if name in declared and not any(re.search(rf"\b{name}\b", header) for header in headers)]
+
+
+def forgotten(root):
+    """Calls of functions of the same library, or of base, whose header nothing includes."""
+    found = []
+    for top in TOPS:
+        for path in sorted((root / top).rglob("*.cpp")):
+            name = path.relative_to(root).as_posix()
+            declared = {}
+            for folder in (top, "base"):
+                for header in headers_of(root, folder):
+                    if place(header) == place(name) or folder == "base":
+                        for function in FUNCTION.findall(read(root, header)):
+                            declared[function] = "" if function in declared else header
+            texts = [read(root, header) for header in included(root, name)]
+            for function, header in undeclared(read(root, name), texts, {f: h for f, h in declared.items() if h}):
+                found.append(f"{name}: calls {function}: include \"{header}\"")
+    return found
+
+
+@functools.cache
+def headers_of(root, top):
+    return sorted(path.relative_to(root).as_posix() for path in (root / top).rglob("*.hpp"))
+
+
 def self_test():
     assert allowed("experiments/quantiles/a.cpp", "harness/plan/plan.hpp")
     assert allowed("baselines/quantiles/a.cpp", "algorithms/quantiles/quantile_sketch.hpp")
@@ -172,11 +223,16 @@ def self_test():
     assert missing("std::map<int, int> m;", {"vector"}) == [("std::map", "map")]
     assert not missing("std::map<int, int> m;", {"map"})
     assert not missing("// std::map", set())
+    declared = {"Other": "harness/other.hpp"}
+    assert undeclared("int x = Other(1);", ["int Mine();"], declared) == [("Other", "harness/other.hpp")]
+    assert not undeclared("int x = Other(1);", ["int Other(int);"], declared)
+    assert not undeclared("int Other(int) {}\nint x = Other(1);", [], declared)
+    assert not undeclared("x.Other(1); y::Other(2);", [], declared)
 
 
 if __name__ == "__main__":
     self_test()
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    lines = violations(root) + unnamed(root)
+    lines = violations(root) + unnamed(root) + forgotten(root)
     print("\n".join(lines) if lines else "include directions hold")
     sys.exit(1 if lines else 0)

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/results_folder.hpp"
 #include "harness/config/toml_tree.hpp"
 #include "harness/report/origins/history.hpp"
 

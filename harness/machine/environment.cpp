@@ -9,6 +9,8 @@
 #include <optional>
 #include <set>
 
+#include "base/cuda/devices.hpp"
+#include "base/cuda/no_device.hpp"
 #include "harness/machine/build_info.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/machine/host_info.hpp"
