@@ -2,7 +2,7 @@
 //! @file
 //! Matrices of interaction values from the sums of features that meet. The host expands them: a
 //! matrix is mostly zeros (99 % of 784 x 784 features), which need not cross the bus. A thread
-//! takes some rows of an output and writes their matrices once, while they are in a cache.
+//! takes the sums of some rows of an output and writes their matrices, one after the other.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace retable::treeshap {
 //! The sums of a call in fixed point: `stride` rows of the first sum, then of the next.
 struct InteractionSumsOfRows {
   const std::uint64_t* sums = nullptr;  //!< two's complement, in units of 1 / scale
-  std::size_t rows = 0, stride = 0;
-  double scale = 1;  //!< a power of two
+  std::size_t rows = 0, stride = 0;     //!< stride: a multiple of 8
+  double scale = 1;                     //!< a power of two
 };
 
 class InteractionMatrices {

@@ -14,7 +14,7 @@
 namespace retable::treeshap {
 namespace {
 
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 double Margin(const TreeEnsemble& model, std::vector<double> row, std::size_t group = 0) {
   return Predict(model, std::span<const double>(row))[group];
@@ -36,11 +36,11 @@ TEST(XgboostJson, ReadsSplitsDefaultsAndCategories) {
   EXPECT_EQ(model.feature_names[1], "b");
   EXPECT_EQ(model.base_score[0], 0.0);  // logit of one half
   EXPECT_EQ(Margin(model, {0.4f, 0}), 1);
-  EXPECT_EQ(Margin(model, {kMissing, 0}), 1);
+  EXPECT_EQ(Margin(model, {kNoValue, 0}), 1);
   EXPECT_EQ(Margin(model, {0.5f, 0}), 2);   // not among the listed categories: left
   EXPECT_EQ(Margin(model, {0.5f, 3}), 4);   // listed: right
   EXPECT_EQ(Margin(model, {0.5f, 77}), 2);  // unknown: left
-  EXPECT_EQ(Margin(model, {0.5f, kMissing}), 4);
+  EXPECT_EQ(Margin(model, {0.5f, kNoValue}), 4);
 }
 
 std::string Replaced(std::string text, const std::string& from, const std::string& to) {
@@ -188,20 +188,20 @@ TEST(LightgbmText, ReadsSplitsDefaultsAndCategories) {
   const TreeEnsemble model = ReadModel(kLightgbm);
   EXPECT_EQ(model.features, 2);
   EXPECT_EQ(Margin(model, {0.5f, 0}), 1.25);  // <= goes left
-  EXPECT_EQ(Margin(model, {kMissing, 0}), 1.25);
+  EXPECT_EQ(Margin(model, {kNoValue, 0}), 1.25);
   EXPECT_EQ(Margin(model, {0.6f, 1}), 2.25);  // categories 1 and 3 go left
   EXPECT_EQ(Margin(model, {0.6f, 3}), 2.25);
   EXPECT_EQ(Margin(model, {0.6f, 2}), 4.25);
-  EXPECT_EQ(Margin(model, {0.6f, kMissing}), 4.25);
+  EXPECT_EQ(Margin(model, {0.6f, kNoValue}), 4.25);
 }
 
 TEST(LightgbmText, ZeroMayBeMissing) {
   const auto model = ReadModel(Replaced(Replaced(kLightgbm, "=10 1", "=4 1"), "=0.5 0", "=-0.5 0"));
-  for (const double zero : {0.0, -0.0, 1e-36, -1e-35, kMissing}) {
+  for (const double zero : {0.0, -0.0, 1e-36, -1e-35, kNoValue}) {
     EXPECT_EQ(Margin(model, {zero, 1}), 2.25) << zero;  // to the right, though 0 > -0.5 as well
   }
   const auto left = ReadModel(Replaced(Replaced(kLightgbm, "=10 1", "=6 1"), "=0.5 0", "=-0.5 0"));
-  for (const double zero : {0.0, -0.0, 1e-36, -1e-35, kMissing}) {
+  for (const double zero : {0.0, -0.0, 1e-36, -1e-35, kNoValue}) {
     EXPECT_EQ(Margin(left, {zero, 1}), 1.25) << zero;
   }
   EXPECT_EQ(Margin(left, {1.1e-35, 1}), 2.25);
