@@ -1,8 +1,7 @@
 #pragma once
 //! @file
-//! Matrices of interaction values from the sums of features that meet. The host expands them: a
-//! matrix is mostly zeros (99 % of 784 x 784 features), which need not cross the bus. A thread
-//! takes the sums of some rows of an output and writes their matrices, one after the other.
+//! Matrices of interaction values on the host, from the sums of a device: a matrix is mostly zeros
+//! (99 % of 784 x 784 features), which need not cross the bus.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace retable::treeshap {
 //! The sums of a call in fixed point: `stride` rows of the first sum, then of the next.
 struct InteractionSumsOfRows {
   const std::uint64_t* sums = nullptr;  //!< two's complement, in units of 1 / scale
-  std::size_t rows = 0, stride = 0;     //!< stride: a multiple of 8
+  std::size_t rows = 0, stride = 0;     //!< stride: a multiple of kMatrixRows
   double scale = 1;                     //!< a power of two
 };
 
@@ -30,9 +29,7 @@ class InteractionMatrices {
   //! The first name of each output, and their number.
   const std::vector<std::size_t>& begin() const { return begin_; }
 
-  //! Writes every number of `matrices`, rows x outputs x (features + 1)^2. Half of an
-  //! interaction's sum goes to each triangle. The diagonal is the value less its interactions; the
-  //! last corner is the output's expected value. O(matrices + rows x interactions)
+  //! Writes every number of `matrices`, rows x outputs x (features + 1)^2 (WriteMatrices).
   void Write(const InteractionSumsOfRows& from, std::span<const double> expected,
              std::span<double> matrices) const;
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "algorithms/treeshap/flop_count.hpp"
+#include "algorithms/treeshap/interactions/common/write_matrices.hpp"
 #include "algorithms/treeshap/precision.hpp"
 #include "algorithms/treeshap/quadrature/cpu/engine.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -50,41 +52,40 @@ class QuadratureExplainer final : public TreeExplainer {
     const auto outputs = static_cast<std::size_t>(shape_.groups);
     engine_->Run(rows, pairs,
                  [&](std::size_t output, std::size_t first, std::size_t count, const Sums* sums) {
-                   for (std::size_t lane = 0; lane < count; ++lane) {
-                     double* out = results + ((first + lane) * outputs + output) * size;
-                     std::fill_n(out, size, 0.0);
-                     out[size - 1] = engine_->expected[output];
-                     if (pairs) {
-                       WriteMatrix(engine_->outputs[output], sums, lane, out);
-                     } else {
-                       WriteValues(engine_->outputs[output], sums, lane, out);
+                   const auto to = [&](std::size_t lane) {
+                     return results + ((first + lane) * outputs + output) * size;
+                   };
+                   if (pairs) {
+                     WriteMatricesOf(output, count, sums, to);
+                   } else {
+                     for (std::size_t lane = 0; lane < count; ++lane) {
+                       WriteValues(output, sums, lane, to(lane));
                      }
                    }
                  });
   }
 
-  static void WriteValues(const OutputColumns& output, const Sums* sums, std::size_t lane,
-                          double* out) {
-    for (std::size_t c = 0; c < output.features.size(); ++c) {
-      out[output.features[c]] = sums[c].lane[lane];
-    }
+  void WriteValues(std::size_t output, const Sums* sums, std::size_t lane, double* out) const {
+    const std::vector<std::int32_t>& features = engine_->outputs[output].features;
+    std::fill_n(out, side(), 0.0);
+    out[side() - 1] = engine_->expected[output];
+    for (std::size_t c = 0; c < features.size(); ++c) out[features[c]] = sums[c].lane[lane];
   }
 
-  // Half of a pair's sum goes to each triangle; the diagonal is what the pairs leave of the value.
-  void WriteMatrix(const OutputColumns& output, const Sums* sums, std::size_t lane,
-                   double* out) const {
-    const std::size_t features = output.features.size();
-    for (std::size_t c = 0; c < features; ++c) {
-      out[static_cast<std::size_t>(output.features[c]) * (side() + 1)] = sums[c].lane[lane];
-    }
-    for (std::size_t p = 0; p < output.pairs.size(); ++p) {
-      const auto a = static_cast<std::size_t>(output.pairs[p].first);
-      const auto b = static_cast<std::size_t>(output.pairs[p].second);
-      const double half = sums[features + p].lane[lane] / 2;
-      out[a * side() + b] = half;
-      out[b * side() + a] = half;
-      out[a * (side() + 1)] -= half;
-      out[b * (side() + 1)] -= half;
+  void WriteMatricesOf(std::size_t output, std::size_t count, const Sums* sums,
+                       const auto& to) const {
+    const OutputColumns& columns = engine_->outputs[output];
+    const std::size_t values = columns.features.size();
+    const auto pair = [&](std::size_t n) {
+      return n < values ? std::pair(columns.features[n], columns.features[n])
+                        : columns.pairs[n - values];
+    };
+    for (std::size_t lane = 0; lane < count; lane += kMatrixRows) {
+      WriteMatrices(
+          columns.width(true), side(), std::min(kMatrixRows, count - lane),
+          engine_->expected[output], pair,
+          [&](std::size_t n, std::size_t r) { return sums[n].lane[lane + r]; },
+          [&](std::size_t r) { return to(lane + r); });
     }
   }
 
