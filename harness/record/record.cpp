@@ -180,6 +180,43 @@ Files FilesOf(const std::string& folder, const std::vector<Artifact>& artifacts)
   return files;
 }
 
+// run.json of all cells: as a run leaves it, it tells of the last command alone.
+std::string RunOfAll(const std::string& last, const std::vector<Artifact>& artifacts) {
+  nlohmann::ordered_json run = nlohmann::ordered_json::parse(last);
+  std::string started, finished, ids;
+  double seconds = 0;
+  int timed = 0, unsteady = 0;
+  std::map<std::string, int> counts;
+  std::map<std::string, std::map<std::string, int>> reasons;
+  std::set<std::string> keys;
+  for (const Artifact& artifact : artifacts) {
+    ids += " " + artifact.id;
+    for (const ArtifactCell& cell : artifact.cells) {
+      const std::string status = cell.status();
+      if (status == "missing" || !keys.insert(cell.key).second) continue;
+      ++counts[status];
+      if (status == "skipped" || status == "not_run") ++reasons[status][cell.reason()];
+      if (!cell.record) continue;
+      const std::string& begun = cell.record->started;
+      started = started.empty() ? begun : std::min(started, begun);
+      finished = std::max(finished, begun);
+      seconds += cell.record->seconds;
+      timed += IsTimed(cell.record->outcome) ? 1 : 0;
+      unsteady += WhyUnsteady(cell.record->outcome).empty() ? 0 : 1;
+    }
+  }
+  run["started"] = started;
+  run["finished"] = finished;  // when the last cell was begun
+  run["seconds"] = seconds;    // of all cells
+  run["counts"] = counts;
+  run["reasons"] = reasons;
+  run["timed"] = timed;
+  run["unsteady"] = unsteady;
+  run["command"] = "build/retable run" + ids + " --profile " + run.value("profile", "");
+  run.erase("expected_seconds");
+  return JsonText(run, 1) + "\n";
+}
+
 // Files that are made of the cells and packed with them: large, and read by programs.
 bool IsPacked(const std::string& path) {
   return path.ends_with(".tidy.csv") || path.ends_with(".curves.csv") || path.ends_with(kMeta);
@@ -423,6 +460,7 @@ RecordingFacts RecordResults(const std::string& from, const std::string& root,
   const std::vector<Artifact> artifacts = LoadArtifacts(from);
   RecordingFacts facts = FactsOf(from, artifacts);
   Files files = FilesOf(from, artifacts);
+  if (files.contains("run.json")) files["run.json"] = RunOfAll(files["run.json"], artifacts);
   Scoreboard board;
   std::vector<std::string> fresh;
   const Files tables = MakeTables(files, root, board, fresh);

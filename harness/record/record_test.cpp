@@ -196,6 +196,31 @@ TEST_F(Stretches, SamplesAreRecordedInSevenDigitsAndWholeNumbersInAll) {
             ReadWhole(FindRecording(root, "two") + "/cells.tar.zst"));
 }
 
+TEST_F(Stretches, TheRunOfARecordingIsOfAllItsCells) {
+  Plan plan = PlanOf({Timed("a", "cpu", "cpu"), Timed("b", "cpu", "cpu"), Timed("c", "cuda", "")});
+  plan.cells[2].not_run = "no device";
+  Save(plan.cells[0], Machine("Xeon", "", "1"));
+  Save(plan.cells[1], Machine("Xeon", "", "2"));
+  WriteMeta(plan, "paper", Folder());
+  WriteFileAtomically(
+      Folder() + "/run.json",
+      R"({"profile": "paper", "counts": {"ok": 1}, "seconds": 7, "remarks": {"f/t": "!"},
+                          "expected_seconds": 5, "command": "build/retable run f/t --cell 00"})");
+  fs::create_directories(here_.path() / "experiments");
+  RecordResults(Folder(), here_.path().string(), "one", false);
+  const json run =
+      json::parse(ReadWhole((here_.path() / "results/recorded/one/run.json").string()));
+  const json counts = {{"not_run", 1}, {"ok", 2}};
+  EXPECT_EQ(run.at("counts"), counts);
+  EXPECT_EQ(run.at("reasons"), json({{"not_run", {{"no device", 1}}}}));
+  EXPECT_EQ(run.at("command"), "build/retable run f/t --profile paper");
+  EXPECT_EQ(run.at("started"), "2026-01-02T03:04:05Z");
+  EXPECT_EQ(run.at("seconds"), 0);
+  EXPECT_EQ(run.at("timed"), 2);
+  EXPECT_EQ(run.at("remarks").at("f/t"), "!");
+  EXPECT_FALSE(run.contains("expected_seconds"));
+}
+
 // As of a program that packed no tables, or made them otherwise.
 TEST_F(Stretches, TheTablesInAnArchiveAreMadeAgainToo) {
   const Plan plan = PlanOf({Timed("a", "cpu", "cpu")});
