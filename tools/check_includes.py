@@ -35,7 +35,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A function of a header, outside of classes; a call; what a file defines itself.
 FUNCTION = re.compile(r"^[A-Za-z_][\w:<>, ]*[ &*]+([A-Z]\w*)\(", re.MULTILINE)
 CALL = re.compile(r"(?<![.>\w:])([A-Z]\w*)\(")
-DEFINED = re.compile(r"(?:(?!return|else|case|throw)\b\w+[ >&*\]]+|\]\] |::)([A-Z]\w*)\(|"
+DEFINED = re.compile(r"(?:\b(?!(?:return|else|case|throw)\b)\w+>*[&*]{0,2} +|(?<! )> |\]\] |::)([A-Z]\w*)\(|"
                      r"\b(?:struct|class|using|auto)(?: \w+::)? ?([A-Z]\w*)")
 # What stands for the use of a header, and the headers that bring it.
 USES = [
@@ -124,16 +124,23 @@ def violations(root):
 
 
 @functools.cache
+def read(root, name):
+    """A file's text without comments; '' where it is missing."""
+    return COMMENT.sub("", (root / name).read_text(encoding="utf-8")) if (root / name).is_file() else ""
+
+
+@functools.cache
+def included(root, name):
+    """The headers of ours that a file includes, itself or through others."""
+    found = set()
+    for header in map(resolved, INCLUDE.findall(read(root, name))):
+        found |= {header} | included(root, header)
+    return frozenset(found)
+
+
 def brings(root, name):
     """All system headers that a file of ours includes, itself or through ours."""
-    path = root / name
-    if not path.is_file():
-        return frozenset()
-    text = path.read_text(encoding="utf-8")
-    found = set(SYSTEM.findall(text))
-    for included in INCLUDE.findall(text):
-        found |= brings(root, resolved(included))
-    return frozenset(found)
+    return {header for file in {name} | included(root, name) for header in SYSTEM.findall(read(root, file))}
 
 
 def missing(text, brought):
@@ -159,18 +166,16 @@ def unnamed(root):
 
 
 @functools.cache
-def read(root, name):
-    """A file's text without comments; '' where it is missing."""
-    return COMMENT.sub("", (root / name).read_text(encoding="utf-8")) if (root / name).is_file() else ""
-
-
-@functools.cache
-def included(root, name):
-    """The headers of ours that a file includes, itself or through others."""
-    found = set()
-    for header in map(resolved, INCLUDE.findall(read(root, name))):
-        found |= {header} | included(root, header)
-    return frozenset(found)
+def functions(root, library):
+    """{function: header} of what one header alone declares, of those of a library (as `place` gives it) and of base."""
+    headers = {}
+    for top in {library[0], "base"}:
+        for path in (root / top).rglob("*.hpp"):
+            header = path.relative_to(root).as_posix()
+            if top == "base" or place(header) == library:
+                for function in FUNCTION.findall(read(root, header)):
+                    headers.setdefault(function, set()).add(header)
+    return {function: min(found) for function, found in headers.items() if len(found) == 1}
 
 
 def undeclared(text, headers, declared):
@@ -186,21 +191,10 @@ def forgotten(root):
     for top in TOPS:
         for path in sorted((root / top).rglob("*.cpp")):
             name = path.relative_to(root).as_posix()
-            declared = {}
-            for folder in (top, "base"):
-                for header in headers_of(root, folder):
-                    if place(header) == place(name) or folder == "base":
-                        for function in FUNCTION.findall(read(root, header)):
-                            declared[function] = "" if function in declared else header
             texts = [read(root, header) for header in included(root, name)]
-            for function, header in undeclared(read(root, name), texts, {f: h for f, h in declared.items() if h}):
+            for function, header in undeclared(read(root, name), texts, functions(root, place(name))):
                 found.append(f"{name}: calls {function}: include \"{header}\"")
     return found
-
-
-@functools.cache
-def headers_of(root, top):
-    return sorted(path.relative_to(root).as_posix() for path in (root / top).rglob("*.hpp"))
 
 
 def self_test():
@@ -228,6 +222,7 @@ def self_test():
     assert not undeclared("int x = Other(1);", ["int Other(int);"], declared)
     assert not undeclared("int Other(int) {}\nint x = Other(1);", [], declared)
     assert not undeclared("x.Other(1); y::Other(2);", [], declared)
+    assert undeclared("bool x = y && Other(1); return Other(2);", [], declared)
 
 
 if __name__ == "__main__":

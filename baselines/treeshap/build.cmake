@@ -16,7 +16,7 @@ if(RETABLE_HAS_CUDA)
   if(GPUTREESHAP_INCLUDE_DIR)
     target_compile_definitions(retable_baselines_treeshap PUBLIC RETABLE_HAS_GPUTREESHAP=1)
     target_include_directories(retable_baselines_treeshap SYSTEM PUBLIC ${GPUTREESHAP_INCLUDE_DIR})
-  elseif(NOT RETABLE_LIBRARY_ONLY)
+  else()
     # Compiled against declarations and not linked, so that a change of what it calls is seen without the header.
     add_library(retable_rapids_compiles OBJECT baselines/treeshap/rapids_gpu_tree_shap.cu)
     target_link_libraries(retable_rapids_compiles PRIVATE retable_base retable_flags)

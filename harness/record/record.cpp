@@ -22,6 +22,7 @@
 #include "harness/report/artifact.hpp"
 #include "harness/report/origins/provenance.hpp"
 #include "harness/report/table.hpp"
+#include "harness/run/runner.hpp"
 #include "harness/run/steadiness.hpp"
 
 namespace retable::harness {
@@ -184,34 +185,31 @@ Files FilesOf(const std::string& folder, const std::vector<Artifact>& artifacts)
 std::string RunOfAll(const std::string& last, const std::vector<Artifact>& artifacts) {
   nlohmann::ordered_json run = nlohmann::ordered_json::parse(last);
   std::string started, finished, ids;
-  double seconds = 0;
-  int timed = 0, unsteady = 0;
-  std::map<std::string, int> counts;
-  std::map<std::string, std::map<std::string, int>> reasons;
+  RunSummary all;
   std::set<std::string> keys;
   for (const Artifact& artifact : artifacts) {
     ids += " " + artifact.id;
     for (const ArtifactCell& cell : artifact.cells) {
-      const std::string status = cell.status();
-      if (status == "missing" || !keys.insert(cell.key).second) continue;
-      ++counts[status];
-      if (status == "skipped" || status == "not_run") ++reasons[status][cell.reason()];
-      if (!cell.record) continue;
+      const bool known = cell.record || !cell.not_run.empty();
+      if (!known || !keys.insert(cell.key).second) continue;
+      if (!cell.record) {
+        CountOutcome({.status = "not_run", .reason = cell.not_run}, false, all);
+        continue;
+      }
+      CountOutcome(cell.record->outcome, true, all);
       const std::string& begun = cell.record->started;
       started = started.empty() ? begun : std::min(started, begun);
       finished = std::max(finished, begun);
-      seconds += cell.record->seconds;
-      timed += IsTimed(cell.record->outcome) ? 1 : 0;
-      unsteady += WhyUnsteady(cell.record->outcome).empty() ? 0 : 1;
+      all.seconds += cell.record->seconds;
     }
   }
   run["started"] = started;
-  run["finished"] = finished;  // when the last cell was begun
-  run["seconds"] = seconds;    // of all cells
-  run["counts"] = counts;
-  run["reasons"] = reasons;
-  run["timed"] = timed;
-  run["unsteady"] = unsteady;
+  run["finished"] = finished;    // when the last cell was begun
+  run["seconds"] = all.seconds;  // of all cells
+  run["counts"] = all.counts;
+  run["reasons"] = all.reasons;
+  run["timed"] = all.timed;
+  run["unsteady"] = all.unsteady;
   run["command"] = "build/retable run" + ids + " --profile " + run.value("profile", "");
   run.erase("expected_seconds");
   return JsonText(run, 1) + "\n";

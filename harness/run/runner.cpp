@@ -486,24 +486,24 @@ void CountCells(const std::vector<const PlannedCell*>& cells, const std::string&
                 RunSummary& summary) {
   for (const PlannedCell* cell : cells) {
     if (cell->not_run) {
-      ++summary.counts["not_run"];
-      ++summary.reasons["not_run"][*cell->not_run];
-      continue;
+      CountOutcome({.status = "not_run", .reason = *cell->not_run}, false, summary);
+    } else if (const auto record = LoadRecord(out, cell->key)) {
+      CountOutcome(record->outcome, cell->exclusive, summary);
     }
-    const auto record = LoadRecord(out, cell->key);
-    if (!record) continue;
-    const Outcome& outcome = record->outcome;
-    ++summary.counts[outcome.status];
-    if (outcome.status == "skipped" || outcome.status == "not_run") {
-      ++summary.reasons[outcome.status][outcome.reason];
-    }
-    if (!cell->exclusive || !IsTimed(outcome)) continue;
-    ++summary.timed;
-    summary.unsteady += !WhyUnsteady(outcome).empty();
   }
 }
 
 }  // namespace
+
+void CountOutcome(const Outcome& outcome, bool timed, RunSummary& summary) {
+  ++summary.counts[outcome.status];
+  if (outcome.status == "skipped" || outcome.status == "not_run") {
+    ++summary.reasons[outcome.status][outcome.reason];
+  }
+  if (!timed || !IsTimed(outcome)) return;
+  ++summary.timed;
+  summary.unsteady += !WhyUnsteady(outcome).empty();
+}
 
 std::string ReasonsText(const StatusCounts& reasons) {
   constexpr std::size_t kReasons = 3;

@@ -80,6 +80,9 @@ struct RunSummary {
   bool interrupted = false;  //!< a signal came; then nothing is counted but `measured`
 };
 
+//! Adds a cell to counts and reasons and, where its time counts, to timed and unsteady.
+void CountOutcome(const Outcome& outcome, bool timed, RunSummary& summary);
+
 //! What would be done with each distinct cell of this shard, and with those that cannot be
 //! measured. Files of other shards' cells are not opened: a thousand shards of a million cells
 //! would read each file a thousand times.

@@ -270,14 +270,13 @@ def group_lines(artifact):
     def time(first, last):
         return first + (f" to {last[11:] if last[:10] == first[:10] else last}" if last > first else "")
     made = []
-    for (device, where), members in lines.items():
+    for members in lines.values():
         name, found = members[0]
+        what = "timed cells"
         if len(members) > 1:
-            name, cells = device, f"timed cells of {len(members)} groups, each"
-            found = [(where, min(f[0][1] for _, f in members), max(f[0][2] for _, f in members))]
-        else:
-            cells = "timed cells"
-        made.append(f"{name}: {cells} measured in {'one stretch' if len(found) == 1 else f'{len(found)} stretches'}: "
+            name, what = name.split(",")[0], f"timed cells of {len(members)} groups, each"
+            found = [(found[0][0], min(f[0][1] for _, f in members), max(f[0][2] for _, f in members))]
+        made.append(f"{name}: {what} measured in {'one stretch' if len(found) == 1 else f'{len(found)} stretches'}: "
                     f"{'; '.join(f'{place}, {time(first, last)}' for place, first, last in found)}.")
     return made
 
