@@ -13,9 +13,8 @@ namespace {
 class AutoShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    const char* method = TakesSplit(n, item_bytes) ? "SplitRectangle" : "Rectangle";
     Registry<Shuffler>::Instance()
-        .Make(method, Device::kCpu, {})
+        .Make(MethodOf(n, item_bytes), Device::kCpu, {})
         ->shuffle(in, out, n, item_bytes, seed);
   }
 };

@@ -3,11 +3,11 @@
 
 #include "algorithms/shuffle/auto.hpp"
 
+#include <map>
 #include <memory>
+#include <string_view>
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/rectangle/cuda_gather.hpp"
-#include "algorithms/shuffle/split_rectangle/workspace.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -15,17 +15,23 @@ namespace {
 class CudaAuto final : public CudaShuffler {
  public:
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    TakesSplit(n, item_bytes) ? split_.Prepare(n, item_bytes) : rectangle_.Prepare(n);
+    Method(n, item_bytes).prepare(n, item_bytes);
   }
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
-    TakesSplit(n, item_bytes) ? split_.Enqueue(in, out, n, item_bytes, seed, stream)
-                              : rectangle_.Enqueue(in, out, n, item_bytes, seed, stream);
+    Method(n, item_bytes).enqueue(in, out, n, item_bytes, seed, stream);
   }
 
  private:
-  SplitRectangleWorkspace split_;
-  FeistelGather rectangle_;
+  CudaShuffler& Method(std::uint64_t n, std::size_t item_bytes) {
+    auto& method = methods_[MethodOf(n, item_bytes)];
+    if (method == nullptr) {
+      method = Registry<Shuffler>::Instance().Make(MethodOf(n, item_bytes), Device::kCuda, {});
+    }
+    return dynamic_cast<CudaShuffler&>(*method);
+  }
+
+  std::map<std::string_view, std::unique_ptr<Shuffler>> methods_;
 };
 
 RETABLE_REGISTER(Shuffler, best,

@@ -7,9 +7,12 @@
 #include <thrust/transform_reduce.h>
 
 #include <iostream>
+#include <numeric>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "algorithms/shuffle/partition/partition.hpp"
 #include "algorithms/shuffle/testing/cuda_methods.hpp"
 #include "base/cuda/out_of_memory.hpp"
 
@@ -66,6 +69,24 @@ TEST_F(CudaLargeN, PermutesOrRefuses) {
         FAIL() << what << ": " << problem.what();
       }
     }
+  }
+}
+
+// The first size that two levels of digits do not split.
+TEST_F(CudaLargeN, ManyItemsHaveTheOrderOfTheCpu) {
+  const std::uint64_t n = kMaxPartition + 1;
+  try {
+    RequireMemory("items, n =", 4 * n, sizeof(std::uint32_t));
+  } catch (const std::invalid_argument& too_little) {
+    GTEST_SKIP() << too_little.what();
+  }
+  std::vector<std::uint32_t> in(n), expected(n), out(n);
+  std::iota(in.begin(), in.end(), 0u);
+  for (const char* method : {"Partition", "Shuffle"}) {
+    const auto& registry = Registry<Shuffler>::Instance();
+    registry.Make(method, Device::kCuda, {})->shuffle(in.data(), out.data(), n, 4, seed);
+    registry.Make(method, Device::kCpu, {})->shuffle(in.data(), expected.data(), n, 4, seed);
+    EXPECT_TRUE(out == expected) << method;
   }
 }
 

@@ -12,9 +12,9 @@
 //! library's, or one of your own. As there, a call returns when it is done, unless the policy is
 //! par_nosync's. The order is that of a 64-bit seed made of as many of the generator's values as
 //! that takes; one state of a generator gives one order of n items of a size, in host and in device
-//! memory. Up to 2^31 items. Each thread keeps the device memory of its largest call: about that of
-//! the items, or 16 bytes an item whose size is not 4, 8 or 16 bytes. C++17 and later; a .cu file
-//! includes this header, which is installed as retable/thrust_shuffle.cuh, and links the family.
+//! memory. Each thread keeps the device memory of its largest call: about that of the items, or 16
+//! bytes an item whose size is not 4, 8 or 16 bytes. C++17 and later; a .cu file includes this
+//! header, which is installed as retable/thrust_shuffle.cuh, and links the family.
 
 #include <cuda_runtime_api.h>
 #include <thrust/detail/raw_pointer_cast.h>
@@ -38,7 +38,7 @@ namespace detail {
 // What follows is C++20 inside (thrust_drop_in.cu).
 
 //! Shuffles items that are copied as bytes, at addresses of any alignment.
-//! @throws std::invalid_argument for over 2^31 items and for buffers that overlap.
+//! @throws std::invalid_argument for more items than "Shuffle" takes and for buffers that overlap.
 void OnHost(const void* in, void* out, std::uint64_t n, std::size_t item_bytes, std::uint64_t seed);
 void OnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
               std::uint64_t seed, cudaStream_t stream);

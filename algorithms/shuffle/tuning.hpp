@@ -29,6 +29,8 @@ inline constexpr std::uint64_t kMaxBuckets = 512;
 inline constexpr std::size_t kSplitBytes = std::size_t{1} << 26;
 //! Items of an in-place chunk at most: H200, the scratch of one about fits into the L2 cache.
 inline constexpr std::uint64_t kInPlaceChunk = std::uint64_t{1} << 23;
+//! In-place chunks at most, as many as digits: 2^32 items have so many.
+inline constexpr std::uint64_t kInPlaceMostChunks = 512;
 //! "FisherYates" splits more items than these: EPYC with AVX2, 2026-11-23, with targets asked for
 //! ahead one pass over 2^20 + 1 items of 8 bytes is faster than a split of them.
 inline constexpr std::uint64_t kFisherYatesUndivided = std::uint64_t{1} << 21;

@@ -40,6 +40,7 @@ TEST(ShuffleExperiments, EveryArtifactIsThere) {
                                "beyond_best_case",
                                "beyond_gpu",
                                "beyond_items",
+                               "beyond_many_items",
                                "beyond_cpu",
                                "beyond_one_core",
                                "beyond_overview",

@@ -9,16 +9,18 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/split/stable_split.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
 
 InPlacePlan MakeInPlacePlan(std::uint64_t n, std::uint64_t chunk) {
-  if (n > (std::uint64_t{1} << 31)) {
-    throw std::invalid_argument("shuffling in place takes up to 2^31 items, not " +
+  if (n > kMaxItems) {
+    throw std::invalid_argument("shuffling in place takes up to 2^36 items, not " +
                                 std::to_string(n));
   }
-  const std::uint64_t parts = std::max<std::uint64_t>(1, (n + chunk - 1) / chunk);
+  const std::uint64_t parts =
+      std::clamp<std::uint64_t>((n + chunk - 1) / chunk, 1, kInPlaceMostChunks);
   const std::uint64_t even = (n + parts - 1) / parts;
   return {n, (even + 255) / 256 * 256, static_cast<std::uint32_t>(parts)};
 }
@@ -35,9 +37,9 @@ void AddPieces(const InPlacePlan& plan, const std::vector<std::uint32_t>& starts
     const std::uint64_t last = std::min(end, plan.chunk_begin(c) + segment[1]);
     if (first >= last) continue;
     if (pieces == 3) throw std::runtime_error("a bucket is too far from its expected place");
-    const auto length = static_cast<std::uint32_t>(last - first);
-    holding.piece[pieces++] = {static_cast<std::uint32_t>(first), length};
-    holding.size += length;
+    holding.begin[pieces] = first;
+    holding.length[pieces] = static_cast<std::uint32_t>(last - first);
+    holding.size += holding.length[pieces++];
   }
 }
 
@@ -89,24 +91,11 @@ std::uint64_t ExchangeBuffer(const InPlacePlan& plan) {
 
 namespace {
 
-// Stable partition of a chunk by digit, through the scratch.
 template <class Item>
-void SplitChunk(const Philox4x32& random, const InPlacePlan& plan, std::uint64_t c, Item* items,
-                Item* scratch, std::uint32_t* starts) {
-  const std::uint64_t begin = plan.chunk_begin(c), end = plan.chunk_begin(c + 1);
-  std::vector<std::uint16_t> digit((end - begin + 255) / 256 * 256);
-  std::vector<std::uint32_t> next(plan.parts, 0);
-  for (std::uint64_t i = begin; i < end; i += 256) {
-    FillDigits(random, kInPlaceStream, i >> 8, plan.parts, &digit[i - begin]);
-  }
-  for (std::uint64_t i = 0; i < end - begin; ++i) ++next[digit[i]];
-  starts[0] = 0;
-  for (std::uint32_t d = 0; d < plan.parts; ++d) {
-    starts[d + 1] = starts[d] + next[d];
-    next[d] = starts[d];
-  }
-  for (std::uint64_t i = 0; i < end - begin; ++i) scratch[next[digit[i]]++] = items[begin + i];
-  std::copy_n(scratch, end - begin, items + begin);
+void CopyItems(const Item* from, Item* to, std::uint64_t count) {
+  ParallelBlocks(count, kSplitRange, [&](std::uint64_t begin, std::uint64_t end) {
+    std::copy(from + begin, from + end, to + begin);
+  });
 }
 
 template <class Item>
@@ -137,37 +126,46 @@ void ExchangeItems(const Exchange& exchange, std::uint64_t parts, Item* items) {
 }
 
 template <class Item>
-void InPlace(Item* items, std::uint64_t n, std::uint64_t seed, std::uint64_t chunk) {
-  if (n < 2) return;
+void ByExchange(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
+                std::uint64_t chunk) {
   const InPlacePlan plan = MakeInPlacePlan(n, chunk);
   const auto partition = Registry<Shuffler>::Instance().Make("Partition", Device::kCpu, {});
   std::vector<Item> scratch;
-  const auto shuffle_bucket = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t key) {
-    scratch.assign(items + begin, items + end);
-    if (end > begin)
-      partition->shuffle(scratch.data(), items + begin, end - begin, sizeof(Item), key);
+  const auto shuffle_bucket = [&](const Item* from, std::uint64_t begin, std::uint64_t end,
+                                  std::uint64_t key) {
+    scratch.resize(std::max(scratch.size(), end - begin));
+    CopyItems(from + begin, scratch.data(), end - begin);
+    partition->shuffle(scratch.data(), out + begin, end - begin, sizeof(Item), key);
   };
-  if (plan.parts == 1) return shuffle_bucket(0, n, seed);
+  if (plan.parts == 1) return shuffle_bucket(in, 0, n, seed);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
-  std::vector<std::uint32_t> starts(plan.parts * (plan.parts + std::uint64_t{1}));
-  scratch.resize(plan.chunk);
+  std::vector<std::uint32_t> starts;
+  starts.reserve(plan.parts * (plan.parts + std::uint64_t{1}));
+  if (in == out) scratch.resize(plan.chunk);
   for (std::uint64_t c = 0; c < plan.parts; ++c) {
-    SplitChunk(random, plan, c, items, scratch.data(),
-               &starts[c * (plan.parts + std::uint64_t{1})]);
+    const std::uint64_t first = plan.chunk_begin(c), size = plan.chunk_begin(c + 1) - first;
+    const auto start = SplitByDigits(
+        plan.parts, in + first, in == out ? scratch.data() : out + first, size,
+        [&](std::uint64_t begin, std::uint64_t end, auto&& visit) {
+          ForEachDigit(random, kInPlaceStream, plan.parts, first + begin, first + end,
+                       [&](std::uint64_t i, std::uint32_t digit) { visit(i - first, digit); });
+        });
+    if (in == out) CopyItems(scratch.data(), out + first, size);
+    for (const std::uint64_t s : start) starts.push_back(static_cast<std::uint32_t>(s));
   }
   const Exchange exchange = MakeExchange(plan, starts);
-  ExchangeItems(exchange, plan.parts, items);
+  ExchangeItems(exchange, plan.parts, out);
   for (std::uint32_t b = 0; b < plan.parts; ++b) {
-    shuffle_bucket(exchange.begins[b], exchange.begins[b + 1], BucketSeed(seed, b));
+    shuffle_bucket(out, exchange.begins[b], exchange.begins[b + 1], BucketSeed(seed, b));
   }
 }
 
 }  // namespace
 
-void ShuffleInPlace(void* items, std::uint64_t n, std::size_t item_bytes, std::uint64_t seed,
-                    std::uint64_t chunk) {
-  WithItemType(item_bytes,
-               [&](auto item) { InPlace(static_cast<decltype(item)*>(items), n, seed, chunk); });
+void ShuffleByExchange(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                       std::uint64_t seed, std::uint64_t chunk) {
+  WithItems(in, out, item_bytes,
+            [&](const auto* source, auto* target) { ByExchange(source, target, n, seed, chunk); });
 }
 
 namespace {

@@ -15,9 +15,12 @@
 //!      fill, since its size is the number of its digits: U's rows and columns have equal sums.
 //!   4. Each bucket is shuffled by the partition shuffle through the same scratch.
 //! Exactly uniform given ideal bits: given the digits, step 4 alone is uniform, and digits are
-//! independent and alike. Memory: a chunk (8.4 million items), a buffer of about 0.4 K sqrt(2 n)
-//! items for K chunks, and tables: 144 MiB at 2^31 items of 8 bytes, 0.9 %. Bytes an item: six
-//! passes of 16, of which three go through a scratch that about fits into the cache. Work O(n).
+//! independent and alike. Memory: a chunk (8.4 million items up to 2^32, a 512th part of n from
+//! there on), a buffer of about 0.4 K sqrt(2 n) items for K chunks, and tables: 144 MiB at 2^31
+//! items of 8 bytes, 0.9 %. Bytes an item: six passes of 16, of which three go through a scratch
+//! that about fits into the cache. Work O(n). "Partition" takes this way too for more items than
+//! two levels can split, from one array to another: step 1 then splits a chunk straight to its
+//! place.
 
 #include <cstdint>
 #include <vector>
@@ -39,7 +42,8 @@ struct InPlacePlan {
   std::uint64_t chunk_begin(std::uint64_t c) const { return c * chunk < n ? c * chunk : n; }
 };
 
-//! @throws std::invalid_argument for n over 2^31.
+//! Chunks of up to `chunk` items, of more where there would be over 512 of them.
+//! @throws std::invalid_argument for n over kMaxItems.
 InPlacePlan MakeInPlacePlan(std::uint64_t n, std::uint64_t chunk = kInPlaceChunk);
 
 //! The seed of a bucket's shuffle.
@@ -47,29 +51,25 @@ inline std::uint64_t BucketSeed(std::uint64_t seed, std::uint32_t bucket) {
   return Philox4x32::FromSeed(seed).Block(bucket, kInPlaceSeeds).half(0);
 }
 
-//! A run of places.
-struct Piece {
-  std::uint32_t begin, length;
-};
-
 //! The places of region b that hold items of digit d, and what becomes of them: the first `kept`
 //! are exchanged with those of region d that hold digit b; the rest go to the buffer from `into`
 //! on, and are filled from the buffer from `from` on.
 struct Holding {
-  Piece piece[3];
+  std::uint64_t begin[3];  //!< the first places of up to three runs
+  std::uint32_t length[3];
   std::uint32_t size, kept, into, from;
 
-  RETABLE_HD std::uint32_t place(std::uint32_t index) const {
+  RETABLE_HD std::uint64_t place(std::uint32_t index) const {
     for (int k = 0; k < 2; ++k) {
-      if (index < piece[k].length) return piece[k].begin + index;
-      index -= piece[k].length;
+      if (index < length[k]) return begin[k] + index;
+      index -= length[k];
     }
-    return piece[2].begin + index;
+    return begin[2] + index;
   }
 };
 
 struct Exchange {
-  std::vector<std::uint32_t> begins;  //!< begin of each region, and n
+  std::vector<std::uint64_t> begins;  //!< begin of each region, and n
   std::vector<Holding> holdings;      //!< [region][digit]
   std::uint64_t buffer = 0;           //!< items that go through it
 };
@@ -83,9 +83,15 @@ Exchange MakeExchange(const InPlacePlan& plan, const std::vector<std::uint32_t>&
 //! The items the buffer is made for; should an exchange need more, it grows.
 std::uint64_t ExchangeBuffer(const InPlacePlan& plan);
 
-//! Shuffles n items of 4, 8 or 16 bytes in host memory where they are. `chunk` is for tests.
-//! @throws std::invalid_argument for n over 2^31 and for other sizes.
-void ShuffleInPlace(void* items, std::uint64_t n, std::size_t item_bytes, std::uint64_t seed,
-                    std::uint64_t chunk = kInPlaceChunk);
+//! Shuffles n items of 4, 8 or 16 bytes in host memory from `in` to `out`, which are one array or
+//! do not overlap. `chunk` is for tests.
+//! @throws std::invalid_argument for n over kMaxItems and for other sizes.
+void ShuffleByExchange(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                       std::uint64_t seed, std::uint64_t chunk = kInPlaceChunk);
+//! The same where the items are.
+inline void ShuffleInPlace(void* items, std::uint64_t n, std::size_t item_bytes, std::uint64_t seed,
+                           std::uint64_t chunk = kInPlaceChunk) {
+  ShuffleByExchange(items, items, n, item_bytes, seed, chunk);
+}
 
 }  // namespace retable::shuffle

@@ -91,8 +91,50 @@ TEST(InPlace, BufferIsLargeEnough) {
   EXPECT_GE(exchange.buffer, ExchangeBuffer(plan) / 3);
 }
 
-TEST(InPlace, TooManyItemsIsAnError) {
-  EXPECT_THROW(MakeInPlacePlan((std::uint64_t{1} << 31) + 1), std::invalid_argument);
+TEST(InPlace, FromArrayToArrayGivesTheSameOrder) {
+  for (const std::uint64_t n : {0, 1, 256, 513, 20011, 300007}) {
+    std::vector<std::uint64_t> items(n), out(n, 7);
+    std::iota(items.begin(), items.end(), std::uint64_t{0});
+    const auto in = items;
+    ShuffleByExchange(in.data(), out.data(), n, 8, 9, 1024);
+    ShuffleInPlace(items.data(), n, 8, 9, 1024);
+    EXPECT_EQ(out, items) << n;
+  }
+}
+
+// Chunks of any number of items up to 2^36, so few that the partition's digits name them, and so
+// short that their places take 32 bits.
+TEST(InPlace, PlansReachEveryItem) {
+  for (int k = 20; k <= 36; ++k) {
+    const std::uint64_t n = (std::uint64_t{1} << k) - (k == 36 ? 0 : 255);
+    const InPlacePlan plan = MakeInPlacePlan(n);
+    EXPECT_LE(plan.parts, kMaxDigits);
+    EXPECT_LT(plan.chunk, std::uint64_t{1} << 28);
+    EXPECT_EQ(plan.chunk % 256, 0u);
+    EXPECT_EQ(plan.chunk_begin(plan.parts), n);
+  }
+  EXPECT_EQ(MakeInPlacePlan(std::uint64_t{1} << 31).parts, 256u);
+  EXPECT_THROW(MakeInPlacePlan(kMaxItems + 1), std::invalid_argument);
+}
+
+// Segments of a row of chunks whose places need more than 32 bits.
+TEST(InPlace, ExchangesPlacesPastTwoToThe32) {
+  const InPlacePlan plan = MakeInPlacePlan(std::uint64_t{5} << 30);
+  std::vector<std::uint32_t> starts;
+  for (std::uint64_t c = 0; c < plan.parts; ++c) {
+    const std::uint64_t size = plan.chunk_begin(c + 1) - plan.chunk_begin(c);
+    for (std::uint64_t d = 0; d <= plan.parts; ++d) {
+      starts.push_back(static_cast<std::uint32_t>(size * d / plan.parts));
+    }
+  }
+  const Exchange exchange = MakeExchange(plan, starts);
+  ASSERT_EQ(exchange.begins.back(), plan.n);
+  const std::uint64_t last = plan.parts - 1;
+  const Holding& own = exchange.holdings[last * plan.parts + last];
+  EXPECT_EQ(own.place(own.size - 1), plan.n - 1);
+  std::uint64_t held = 0;
+  for (const Holding& h : exchange.holdings) held += h.size;
+  EXPECT_EQ(held, plan.n);
 }
 
 // Where an item of each quarter goes: 16 cells of equal expectation.

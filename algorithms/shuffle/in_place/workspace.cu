@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/in_place/workspace.hpp"
@@ -27,7 +28,7 @@ __global__ void __launch_bounds__(kExchangeThreads)
   if (b < d) {
     const Holding other = holdings[d * parts + b];
     for (std::uint32_t k = first; k < mine.kept; k += step) {
-      const std::uint32_t p = mine.place(k), q = other.place(k);
+      const std::uint64_t p = mine.place(k), q = other.place(k);
       const Item moving = items[p];
       items[p] = items[q];
       items[q] = moving;
@@ -65,6 +66,10 @@ std::uint64_t InPlaceWorkspace::bytes() const {
 }
 
 void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uint64_t chunk) {
+  if (item_bytes != 4 && item_bytes != 8) {
+    throw std::invalid_argument("exchanging segments takes items of up to 8 bytes, not " +
+                                std::to_string(item_bytes));
+  }
   plan_ = MakeInPlacePlan(n, chunk);
   std::size_t total = 0;
   CheckCuda(cudaMemGetInfo(&arrays_->free_before, &total), "cudaMemGetInfo");
@@ -83,7 +88,7 @@ void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uin
 }
 
 template <class Item>
-void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
+void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
                                cudaStream_t stream) {
   if (n != plan_.n) throw std::invalid_argument("prepare this workspace for the same n first");
   auto* scratch = static_cast<Item*>(arrays_->partition.between());
@@ -94,15 +99,18 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
   const auto shuffle_bucket = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t key) {
     if (end == begin) return;
     const PartitionPlan plan = MakePartitionPlan(end - begin);
-    const Item* in = items + begin;
+    const Item* from = out + begin;
     if (plan.in_memory_per_bucket == 1 && plan.buckets > 1) {  // one level cannot work in place
-      copy(scratch, in, end - begin);
-      in = scratch;
+      copy(scratch, from, end - begin);
+      from = scratch;
     }
-    arrays_->partition.Enqueue(in, items + begin, end - begin, key, stream);
+    arrays_->partition.Enqueue(from, out + begin, end - begin, key, stream);
   };
   const std::uint64_t parts = plan_.parts;
-  if (parts == 1) return shuffle_bucket(0, n, seed);
+  if (parts == 1) {
+    if (in != out) copy(out, in, n);
+    return shuffle_bucket(0, n, seed);
+  }
 
   std::uint32_t* starts = arrays_->starts.data();
   for (std::uint64_t c = 0; c < parts; ++c) {
@@ -111,10 +119,10 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
       CheckCuda(cudaMemsetAsync(starts + c * (parts + 1), 0, (parts + 1) * 4, stream), "memset");
       continue;
     }
-    arrays_->partition.EnqueueSplit(static_cast<const Item*>(items + begin), scratch, size,
-                                    plan_.parts, seed, kInPlaceStream, begin >> 8,
-                                    starts + c * (parts + 1), stream);
-    copy(items + begin, scratch, size);
+    Item* split = in == out ? scratch : out + begin;
+    arrays_->partition.EnqueueSplit(in + begin, split, size, plan_.parts, seed, kInPlaceStream,
+                                    begin >> 8, starts + c * (parts + 1), stream);
+    if (in == out) copy(out + begin, scratch, size);
   }
   std::vector<std::uint32_t> segments(parts * (parts + 1));
   CheckCuda(
@@ -134,9 +142,9 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
   const dim3 shared_pairs(plan_.parts, plan_.parts,
                           static_cast<unsigned>(std::clamp<std::uint64_t>(segment >> kExchangeShift,
                                                                           1, kMaxExchangeBlocks)));
-  ExchangeSegments<<<shared_pairs, kExchangeThreads, 0, stream>>>(holdings, items, buffer);
+  ExchangeSegments<<<shared_pairs, kExchangeThreads, 0, stream>>>(holdings, out, buffer);
   CheckCuda(cudaGetLastError(), "ExchangeSegments");
-  FillFromBuffer<<<pairs, kExchangeThreads, 0, stream>>>(holdings, items,
+  FillFromBuffer<<<pairs, kExchangeThreads, 0, stream>>>(holdings, out,
                                                          static_cast<const Item*>(buffer));
   CheckCuda(cudaGetLastError(), "FillFromBuffer");
   for (std::uint32_t b = 0; b < parts; ++b) {
@@ -144,15 +152,16 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
   }
 }
 
-template void InPlaceWorkspace::Shuffle(std::uint32_t*, std::uint64_t, std::uint64_t, cudaStream_t);
-template void InPlaceWorkspace::Shuffle(std::uint64_t*, std::uint64_t, std::uint64_t, cudaStream_t);
+template void InPlaceWorkspace::Shuffle(const std::uint32_t*, std::uint32_t*, std::uint64_t,
+                                        std::uint64_t, cudaStream_t);
+template void InPlaceWorkspace::Shuffle(const std::uint64_t*, std::uint64_t*, std::uint64_t,
+                                        std::uint64_t, cudaStream_t);
 
 namespace {
 
 class CudaInPlace final : public CudaShuffler {
  public:
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    if (item_bytes == 16) throw std::invalid_argument("InPlace moves items of 4 and 8 bytes");
     workspace_.Prepare(n, item_bytes);
   }
   // The contract has two arrays: the copy is timed with the rest.

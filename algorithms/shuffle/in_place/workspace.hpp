@@ -17,13 +17,19 @@ class InPlaceWorkspace {
   ~InPlaceWorkspace();
 
   //! Allocates for n items: a chunk, the buffer of the exchange and tables. `chunk` is for tests.
-  //! @throws std::invalid_argument for n over 2^31.
+  //! @throws std::invalid_argument for n over kMaxItems and for items of other than 4 and 8 bytes.
   void Prepare(std::uint64_t n, std::size_t item_bytes, std::uint64_t chunk = kInPlaceChunk);
 
-  //! Shuffles n items where they are, as prepared; the same order as ShuffleInPlace. Waits for the
-  //! stream once, when the sizes of the segments are known. Item is uint32_t or uint64_t.
+  //! Shuffles n items, as prepared, from `in` to `out`, which are one array or do not overlap; the
+  //! same order as ShuffleByExchange. Waits for the stream once, when the sizes of the segments are
+  //! known. Item is uint32_t or uint64_t.
   template <class Item>
-  void Shuffle(Item* items, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
+  void Shuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
+  //! The same where the items are.
+  template <class Item>
+  void Shuffle(Item* items, std::uint64_t n, std::uint64_t seed, cudaStream_t stream) {
+    Shuffle(static_cast<const Item*>(items), items, n, seed, stream);
+  }
 
   //! Bytes of device memory in use beside the items.
   std::uint64_t bytes() const;

@@ -20,8 +20,13 @@ TEST_F(CudaInPlace, EqualsTheCpuWithManyChunks) {
       workspace.Prepare(n, 8, chunk);
       workspace.Shuffle(items.data(), n, seed, nullptr);
       items.Download(got);
+      const std::vector<std::uint64_t> in = expected;
       ShuffleInPlace(expected.data(), n, 8, seed, chunk);
       EXPECT_EQ(got, expected) << n << " items in chunks of " << chunk;
+      const DeviceArray<std::uint64_t> from{std::span<const std::uint64_t>(in)};
+      workspace.Shuffle(from.data(), items.data(), n, seed, nullptr);
+      items.Download(got);
+      EXPECT_EQ(got, expected) << n << " items in chunks of " << chunk << ", to another array";
     }
   }
 }

@@ -20,6 +20,7 @@
 //!   each bin of about four slots is shuffled by Fisher and Yates' swaps. One 32-bit word draws all
 //!   swaps of a bin of up to 12 slots, exactly (Brackett-Rozinsky and Lemire 2024: its multiples
 //!   carry on, and the few words that cannot decide are drawn again).
+//! More items than these levels split come to their buckets by exchange (in_place/in_place.hpp).
 //! Bytes: a read and a write an item for each of the first two levels used, and one for the
 //! in-memory buckets. Work O(n). Memory: n items when there are two levels (none with one: the
 //! in-memory buckets are ordered in place), and the counts.
@@ -40,7 +41,7 @@ namespace retable::shuffle {
 
 //! The largest bin whose swaps come from one word: 12! < 2^32.
 inline constexpr std::uint32_t kSmallBin = 12;
-//! The largest n: over 2^31.
+//! The largest n of a plan: over 2^31.
 inline constexpr std::uint64_t kMaxPartition = kInMemoryMean * kMaxDigits * kMaxDigits;
 
 //! How n items are split. Depends on n alone.

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "algorithms/shuffle/in_place/in_place.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 #include "algorithms/shuffle/partition/cpu/in_memory_bucket.hpp"
@@ -47,6 +48,7 @@ void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t 
 class PartitionShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
+    if (n > kMaxPartition) return ShuffleByExchange(in, out, n, item_bytes, seed);
     WithItems(in, out, item_bytes,
               [&](const auto* source, auto* target) { PartitionShuffle(source, target, n, seed); });
   }
