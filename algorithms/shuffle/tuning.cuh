@@ -74,14 +74,12 @@ inline constexpr int kBucketGatherEach = 4;
 inline constexpr int kReferenceThreads = 256;
 inline constexpr unsigned kRowThreads = 256;
 
-// --- In place, several GPUs.
+// --- In place.
 // -----------------------------------------------------------------------
 
 inline constexpr unsigned kExchangeThreads = 256;
 //! Blocks that exchange one pair of regions: one for each 2^13 items, up to 1024.
 inline constexpr int kExchangeShift = 13;
 inline constexpr std::uint64_t kMaxExchangeBlocks = 1024;
-//! Copies of one message between devices that run at the same time.
-inline constexpr std::size_t kCopiesAtOnce = 4;
 
 }  // namespace retable::shuffle

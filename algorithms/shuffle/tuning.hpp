@@ -31,6 +31,9 @@ inline constexpr std::size_t kSplitBytes = std::size_t{1} << 26;
 inline constexpr std::uint64_t kInPlaceChunk = std::uint64_t{1} << 23;
 //! In-place chunks at most, as many as digits: 2^32 items have so many.
 inline constexpr std::uint64_t kInPlaceMostChunks = 512;
+//! Items of a chunk of "Partition" past kMaxPartition at most: an H100 shuffles so many faster than
+//! fewer.
+inline constexpr std::uint64_t kExchangeChunk = std::uint64_t{1} << 26;
 //! "FisherYates" splits more items than these: EPYC with AVX2, 2026-11-23, with targets asked for
 //! ahead one pass over 2^20 + 1 items of 8 bytes is faster than a split of them.
 inline constexpr std::uint64_t kFisherYatesUndivided = std::uint64_t{1} << 21;

@@ -12,29 +12,14 @@
 
 namespace retable::shuffle {
 
-// Items of a device's result that lie on another device.
-struct SeveralGpus::Message {
-  const void* from;
-  void* to;
-  std::uint64_t bytes;
-  int device;
-};
-
-// A stream on which a part of a message is copied, and the event at its end.
-struct SeveralGpus::Copy {
-  CudaStream stream{cudaStreamDefault};
-  CudaEvent done{cudaEventDisableTiming};
-};
-
 struct SeveralGpus::Device {
   int id;
   CudaStream stream{cudaStreamDefault};
-  std::vector<Copy> copies;
   PartitionWorkspace partition;
   DeviceArray<std::byte> split, received;
   DeviceArray<std::uint32_t> starts;
 
-  Device(int device, std::size_t copy_count) : id(SelectDevice(device)), copies(copy_count) {}
+  explicit Device(int device) : id(SelectDevice(device)) {}
   ~Device() { cudaSetDevice(id); }
   void Use() const { SelectDevice(id); }
   void Wait() const {
@@ -62,7 +47,7 @@ SeveralGpus::SeveralGpus(std::vector<int> devices) {
         CheckCuda(status, "cudaDeviceEnablePeerAccess");
       }
     }
-    devices_.push_back(std::make_unique<Device>(id, devices.size() * kCopiesAtOnce));
+    devices_.push_back(std::make_unique<Device>(id));
   }
 }
 
@@ -85,24 +70,6 @@ void SeveralGpus::Prepare(std::uint64_t n, std::size_t item_bytes) {
     device->received.Reserve(capacity(n) * item_bytes);
     device->starts.Reserve(devices_.size() * kDeviceDigits + 1);
     device->partition.Prepare(std::max(capacity(n), slice(n, 0)), item_bytes);
-  }
-}
-
-// Enqueues the copies; what is enqueued on the device's stream afterwards waits for them.
-void SeveralGpus::Fetch(Device& device, const std::vector<Message>& messages) const {
-  for (std::size_t f = 0; f < messages.size() * kCopiesAtOnce; ++f) {
-    const Message& message = messages[f / kCopiesAtOnce];
-    const Copy& copy = device.copies[f];
-    const std::uint64_t each = (message.bytes / kCopiesAtOnce + 256) / 256 * 256;
-    const std::uint64_t begin = std::min(message.bytes, f % kCopiesAtOnce * each);
-    const std::uint64_t end = std::min(message.bytes, begin + each);
-    if (begin == end) continue;
-    CheckCuda(cudaMemcpyPeerAsync(static_cast<std::byte*>(message.to) + begin, device.id,
-                                  static_cast<const std::byte*>(message.from) + begin,
-                                  message.device, end - begin, copy.stream.get()),
-              "cudaMemcpyPeerAsync");
-    copy.done.Record(copy.stream.get());
-    CheckCuda(cudaStreamWaitEvent(device.stream.get(), copy.done.get()), "cudaStreamWaitEvent");
   }
 }
 
@@ -136,7 +103,8 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
   }
   for (const auto& device : devices_) device->Wait();
   std::vector<std::uint64_t> sizes(parts, 0);
-  // Each device fetches its parts, from the next device first, so that no link is crowded.
+  // Each device fetches its parts one after the other, from the next device first, so that each is
+  // read by one other at a time: copies at the same time share the engines that make them.
   for (std::size_t to = 0; to < parts; ++to) {
     Device& device = *devices_[to];
     device.Use();
@@ -150,7 +118,6 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
       throw std::runtime_error("a part of " + std::to_string(sizes[to]) +
                                " items is 16 standard deviations over its mean");
     }
-    std::vector<Message> messages;
     for (std::size_t turn = 1; turn <= parts; ++turn) {
       const std::size_t from = (to + turn) % parts;
       const std::uint64_t count = begins[from + 1] - begins[from];
@@ -158,9 +125,10 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
       const Item* source = reinterpret_cast<const Item*>(devices_[from]->split.data()) +
                            starts[from * row + to * kDeviceDigits];
       Item* target = reinterpret_cast<Item*>(device.received.data()) + begins[from];
-      messages.push_back({source, target, count * sizeof(Item), devices_[from]->id});
+      CheckCuda(cudaMemcpyPeerAsync(target, device.id, source, devices_[from]->id,
+                                    count * sizeof(Item), device.stream.get()),
+                "cudaMemcpyPeerAsync");
     }
-    Fetch(device, messages);
   }
   for (std::size_t to = 0; to < parts; ++to) {
     if (sizes[to] == 0) continue;

@@ -5,11 +5,11 @@
 //! Problem: an array lies in slices on G devices and is to be shuffled as a whole. Approach, as the
 //! partition shuffle with a level above: each item draws a digit of {0..k G-1}, and k of them name
 //! the same device (with few digits all lanes would count in the same places); a device splits its
-//! slice stably by digit, the parts change devices over the links between them (an all-to-all, by
-//! several copies at a time), and each device shuffles what it has then. Exactly uniform
-//! given ideal bits; the same order on any machine. A device ends with a random number of items,
-//! about n / G: part g of the shuffled array. Bytes an item and device: 16 to split, 8 over the
-//! links, and the partition shuffle's 48. Memory: room for two slices beside the input.
+//! slice stably by digit, the parts change devices over the links between them (an all-to-all), and
+//! each device shuffles what it has then. Exactly uniform given ideal bits; the same order on any
+//! machine. A device ends with a random number of items, about n / G: part g of the shuffled array.
+//! Bytes an item and device: 16 to split, 8 over the links, and the partition shuffle's 48. Memory:
+//! room for two slices beside the input.
 
 #include <cuda_runtime_api.h>
 
@@ -49,9 +49,6 @@ class SeveralGpus {
 
  private:
   struct Device;
-  struct Message;
-  struct Copy;
-  void Fetch(Device& device, const std::vector<Message>& messages) const;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 

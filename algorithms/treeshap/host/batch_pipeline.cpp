@@ -64,26 +64,29 @@ void StreamingWrite(const Number* from, std::size_t begin, std::size_t count,
   FinishStreaming();
 }
 
-// Waits for other threads: busily at first, since many calls take less time than to wake a thread.
+// How a thread waits for the others: busily while the call is young, since many calls take less
+// time than to wake a thread. Later it sleeps for a little, and whichever thread wakes first takes
+// the next step: threads that are always busy take the time of those that work, most of all where
+// several devices have such calls.
 class Patience {
  public:
   void Wait() const {
-    const auto waited = std::chrono::steady_clock::now() - began_;
-    if (waited < kBusy) {
+    if (std::chrono::steady_clock::now() < busy_until_) {
       std::this_thread::yield();
     } else {
-      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(waited / 64, kMost));
+      std::this_thread::sleep_for(kNap);
     }
   }
 
  private:
-  static constexpr std::chrono::milliseconds kBusy{10}, kMost{1};
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  static constexpr std::chrono::microseconds kBusy{200}, kNap{20};
+  std::chrono::steady_clock::time_point busy_until_ = std::chrono::steady_clock::now() + kBusy;
 };
 
-// The threads take the steps of a call in one order: rows of a piece are copied before results of
-// the one before are written. One thread, the leader, makes all calls of the device, since several
-// would wait for each other; it takes steps too where it would wait for them.
+// The threads take the steps of a call in one order, each when it is ready: rows of a piece are
+// copied before results of the one before are written. One thread, the leader, makes all calls of
+// the device, since several would wait for each other; it takes steps too where it would wait for
+// them, and never sleeps.
 template <class Number>
 class PipelineRun {
  public:
@@ -94,6 +97,7 @@ class PipelineRun {
         rows_(rows),
         threads_(std::min<std::size_t>(
             static_cast<std::size_t>(threads > 0 ? threads : AvailableThreads()), kMostThreads)),
+        limited_(threads > 0 && threads < AvailableThreads()),
         to_(to),
         streaming_(OutgrowsCaches(to.results.size_bytes())) {
     plan_.pieces = Parts(rows.rows, piece_rows);
@@ -125,11 +129,11 @@ class PipelineRun {
     const bool alone = plan_.pieces == 1 && Values(0) + Numbers(0) <= kOneThread;
     const std::size_t workers = alone ? 1 : std::min(threads_, steps_);
     std::atomic<bool> led = false;
-    ParallelFor(workers, workers == 1 ? 1 : 0, [&](std::size_t) {
+    ParallelFor(workers, limited_ || alone ? static_cast<int>(workers) : 0, [&](std::size_t) {
       try {
+        const Patience patience;
         if (!led.exchange(true)) Lead();
-        while (TakeStep()) {
-        }
+        Until([&] { return next_ >= steps_; }, [&] { patience.Wait(); });
       } catch (const Failed&) {  // another thread throws why
       } catch (...) {
         failed_ = true;
@@ -233,30 +237,29 @@ class PipelineRun {
   }
 
   // Takes steps until the condition holds, or waits.
-  template <class Condition>
-  void Until(const Condition& holds) {
-    for (Patience patience; !holds();) {
+  template <class Condition, class Wait>
+  void Until(const Condition& holds, const Wait& wait) {
+    while (!holds()) {
       if (failed_) throw Failed{};
-      std::size_t step = next_;
-      if (step >= steps_ || !IsReady(StepAt(step)) ||
-          !next_.compare_exchange_strong(step, step + 1)) {
-        patience.Wait();
-      } else {
-        Do(StepAt(step));
-      }
+      if (!TakeStep()) wait();
     }
   }
+  template <class Condition>
+  void Until(const Condition& holds) {
+    Until(holds, [] { std::this_thread::yield(); });
+  }
 
-  // @return false: no step is left
+  // @return false: the next step is not ready, or there is none
   bool TakeStep() {
-    const std::size_t number = next_.fetch_add(1);
-    if (number >= steps_) return false;
-    const Step step = StepAt(number);
-    for (Patience patience; !IsReady(step); patience.Wait()) {
-      if (failed_) throw Failed{};
+    for (std::size_t number = next_; number < steps_;) {
+      const Step step = StepAt(number);
+      if (!IsReady(step)) return false;
+      if (next_.compare_exchange_weak(number, number + 1)) {
+        Do(step);
+        return true;
+      }
     }
-    Do(step);
-    return true;
+    return false;
   }
 
   Step StepAt(std::size_t number) const {
@@ -321,6 +324,7 @@ class PipelineRun {
   PipelineDevice<Number>& device_;
   const RowBlock& rows_;
   std::size_t threads_;
+  bool limited_;  // others have the rest of the host's threads
   const ResultBlocks& to_;
   bool streaming_;
   PipelinePlan plan_;

@@ -48,7 +48,9 @@ void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t 
 class PartitionShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    if (n > kMaxPartition) return ShuffleByExchange(in, out, n, item_bytes, seed);
+    if (n > kMaxPartition) {
+      return ShuffleByExchange(in, out, n, item_bytes, seed, kExchangeChunk);
+    }
     WithItems(in, out, item_bytes,
               [&](const auto* source, auto* target) { PartitionShuffle(source, target, n, seed); });
   }

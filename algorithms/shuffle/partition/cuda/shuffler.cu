@@ -36,7 +36,7 @@ __global__ void GatherByIndex(const std::uint32_t* __restrict__ index,
 class CudaPartition final : public CudaShuffler {
  public:
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    if (n > kMaxPartition) return by_exchange_.Prepare(n, item_bytes);
+    if (n > kMaxPartition) return by_exchange_.Prepare(n, item_bytes, kExchangeChunk);
     workspace_.Prepare(n, item_bytes == 8 ? 8 : 4);
     if (item_bytes == 16) index_.Reserve(n);
   }
