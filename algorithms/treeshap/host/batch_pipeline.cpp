@@ -66,10 +66,13 @@ void StreamingWrite(const Number* from, std::size_t begin, std::size_t count,
 
 // How a thread waits for the others: busily while the call is young, since many calls take less
 // time than to wake a thread. Later it sleeps for a little, and whichever thread wakes first takes
-// the next step: threads that are always busy take the time of those that work, most of all where
-// several devices have such calls.
+// the next step. Where several devices share the host that is soon: threads that are always busy
+// take the time of those that work (H100, 2026-11-28).
 class Patience {
  public:
+  explicit Patience(bool shared)
+      : busy_until_(std::chrono::steady_clock::now() + (shared ? kBusyShared : kBusyAlone)) {}
+
   void Wait() const {
     if (std::chrono::steady_clock::now() < busy_until_) {
       std::this_thread::yield();
@@ -79,8 +82,8 @@ class Patience {
   }
 
  private:
-  static constexpr std::chrono::microseconds kBusy{200}, kNap{20};
-  std::chrono::steady_clock::time_point busy_until_ = std::chrono::steady_clock::now() + kBusy;
+  static constexpr std::chrono::microseconds kBusyAlone{10'000}, kBusyShared{200}, kNap{20};
+  std::chrono::steady_clock::time_point busy_until_;
 };
 
 // The threads take the steps of a call in one order, each when it is ready: rows of a piece are
@@ -97,7 +100,7 @@ class PipelineRun {
         rows_(rows),
         threads_(std::min<std::size_t>(
             static_cast<std::size_t>(threads > 0 ? threads : AvailableThreads()), kMostThreads)),
-        limited_(threads > 0 && threads < AvailableThreads()),
+        shared_(threads > 0 && threads < AvailableThreads()),
         to_(to),
         streaming_(OutgrowsCaches(to.results.size_bytes())) {
     plan_.pieces = Parts(rows.rows, piece_rows);
@@ -129,9 +132,9 @@ class PipelineRun {
     const bool alone = plan_.pieces == 1 && Values(0) + Numbers(0) <= kOneThread;
     const std::size_t workers = alone ? 1 : std::min(threads_, steps_);
     std::atomic<bool> led = false;
-    ParallelFor(workers, limited_ || alone ? static_cast<int>(workers) : 0, [&](std::size_t) {
+    ParallelFor(workers, shared_ || alone ? static_cast<int>(workers) : 0, [&](std::size_t) {
       try {
-        const Patience patience;
+        const Patience patience(shared_);
         if (!led.exchange(true)) Lead();
         Until([&] { return next_ >= steps_; }, [&] { patience.Wait(); });
       } catch (const Failed&) {  // another thread throws why
@@ -324,7 +327,7 @@ class PipelineRun {
   PipelineDevice<Number>& device_;
   const RowBlock& rows_;
   std::size_t threads_;
-  bool limited_;  // others have the rest of the host's threads
+  bool shared_;  // other devices have the rest of the host's threads
   const ResultBlocks& to_;
   bool streaming_;
   PipelinePlan plan_;
