@@ -452,9 +452,10 @@ def first_scalar(tree, *names):
 
 def gpu_words(env):
     gpu = env.get("gpu")
+    several = isinstance(gpu, list) and len(gpu) > 1
     gpu = gpu[0] if isinstance(gpu, list) and gpu else gpu
     if isinstance(gpu, dict) and gpu.get("name"):
-        return str(gpu["name"])
+        return f"{len(env['gpu'])} {gpu['name']}" if several else str(gpu["name"])
     if isinstance(gpu, str) and gpu:
         return gpu
     return "no GPU" if "gpu" in env else ""

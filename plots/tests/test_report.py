@@ -461,6 +461,11 @@ class TornInput(Temporary):
             json.dump({"cpu": "a name", "gpu": [{"name": "G"}], "deep": {"a": {"b": [{"c": None}]}}, "list": [1, 2]}, stream)
         self.check("one line", "gone")
 
+    def test_the_gpus_of_a_machine_are_counted(self):
+        folder = fixture.Folder(self.out)
+        folder.finish(environment={"cpu": {"model": "C", "cores": 64}, "gpu": [{"name": "Example GPU"}] * 4})
+        self.check("C, 64 cores, 4 Example GPU", "no artifact was found")
+
     def test_a_name_that_leads_out_of_the_folder(self):
         folder = fixture.Folder(self.out)
         for name in ("../escaped", "/escaped", "a//b", ""):
