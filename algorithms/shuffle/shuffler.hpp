@@ -62,7 +62,7 @@ class Shuffler {
                    std::uint64_t seed) = 0;
 };
 
-//! The largest number of items any method takes (positions are kept in 32 or 33 bits on devices).
+//! The largest number of items that any method takes.
 inline constexpr std::uint64_t kMaxItems = std::uint64_t{1} << 36;
 
 }  // namespace retable::shuffle

@@ -43,6 +43,7 @@ class CudaPartition final : public CudaShuffler {
 
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
+    prepare(n, item_bytes);  // does nothing when that was done
     const auto shuffle = [&]<class Item>(const Item* from, Item* to) {
       n > kMaxPartition ? by_exchange_.Shuffle(from, to, n, seed, stream)
                         : workspace_.Enqueue(from, to, n, seed, stream);
