@@ -43,17 +43,17 @@ class CudaPartition final : public CudaShuffler {
 
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
-    prepare(n, item_bytes);  // does nothing when that was done
     const auto shuffle = [&]<class Item>(const Item* from, Item* to) {
-      n > kMaxPartition ? by_exchange_.Shuffle(from, to, n, seed, stream)
-                        : workspace_.Enqueue(from, to, n, seed, stream);
+      if (n <= kMaxPartition) return workspace_.Enqueue(from, to, n, seed, stream);
+      by_exchange_.Prepare(n, item_bytes, kExchangeChunk);  // allocates nothing when that was done
+      by_exchange_.Shuffle(from, to, n, seed, stream);
     };
     if (item_bytes == 4) {
       shuffle(static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out));
     } else if (item_bytes == 8) {
       shuffle(static_cast<const std::uint64_t*>(in), static_cast<std::uint64_t*>(out));
     } else {
-      workspace_.Enqueue(static_cast<const std::uint32_t*>(nullptr), index_.data(), n, seed,
+      workspace_.Enqueue(static_cast<const std::uint32_t*>(nullptr), index_.Reserve(n), n, seed,
                          stream);
       GatherByIndex<<<static_cast<unsigned>((n + 1023) / 1024), 256, 0, stream>>>(
           index_.data(), static_cast<const Item16*>(in), static_cast<Item16*>(out), n);

@@ -92,11 +92,6 @@ void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
   arrays_->aside.Reserve(kAsideItems);
   arrays_->aside_order.Reserve(kAsideItems);
   lanes_in_order_ = ServesLanesInOrder();
-  Reserve(plan, item_bytes);
-}
-
-// Grows what is too small; enqueueing what was prepared for does not grow anything.
-void PartitionWorkspace::Reserve(const PartitionPlan& plan, std::size_t item_bytes) {
   Reserve(FirstLevel(plan));
   Reserve(SecondLevel(plan, nullptr));
   arrays_->in_memory_starts.Reserve(plan.in_memory_buckets() + std::uint64_t{1});
@@ -158,8 +153,8 @@ void PartitionWorkspace::Scatter(const LevelShape& shape, const PhiloxRounds& ra
 template <class Item>
 void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
                                  cudaStream_t stream) {
+  Prepare(n, sizeof(Item));  // allocates nothing when that was done
   const PartitionPlan plan = MakePartitionPlan(n);
-  Reserve(plan, sizeof(Item));
   const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
   const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()),
                                 arrays_->aside_order.data(), kAsideItems, arrays_->used.data()};

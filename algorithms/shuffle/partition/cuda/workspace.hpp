@@ -26,6 +26,7 @@ class PartitionWorkspace {
 
   //! Enqueues up to nine kernels. in == nullptr shuffles {0..n-1} and reads nothing for it.
   //! Item is uint32_t or uint64_t. in == out is possible when there are two levels.
+  //! Prepares first, which allocates nothing when that was done.
   template <class Item>
   void Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
 
@@ -47,7 +48,6 @@ class PartitionWorkspace {
 
  private:
   struct Arrays;
-  void Reserve(const PartitionPlan& plan, std::size_t item_bytes);
   void Reserve(const LevelShape& shape);
   void FindStarts(const LevelShape& shape, const PhiloxRounds& random, std::uint32_t* starts,
                   cudaStream_t stream);
