@@ -18,54 +18,8 @@ namespace retable::quantiles {
 // Internal linkage: nvcc then allocates registers across the calls that are not inlined.
 namespace {
 
-//! AddChebyshevTerms for two values. At the highest order neighbouring instructions share an
-//! operand (see Float32Sums).
-template <int L>
-__device__ __forceinline__ void AddTwo(float y, float z, float* s) {
-  if constexpr (L < kMaxOrder) {
-    AddChebyshevTerms<L, float>(y, s);
-    AddChebyshevTerms<L, float>(z, s);
-  } else {
-    const float a[2] = {y, z};
-    float c2[2], c3[2], c4[2], c8[2], c12[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) c2[i] = __fmaf_rn(a[i], a[i], -2.0f);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) c4[i] = __fmaf_rn(c2[i], c2[i], -2.0f);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) c3[i] = __fmaf_rn(a[i], c2[i], -a[i]);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) c8[i] = __fmaf_rn(c4[i], c4[i], -2.0f);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) c12[i] = __fmaf_rn(c8[i], c4[i], -c4[i]);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      s[5] = __fmaf_rn(c4[i], a[i], s[5]);
-      s[6] = __fmaf_rn(c4[i], c2[i], s[6]);
-      s[10] = __fmaf_rn(c8[i], c2[i], s[10]);
-      s[9] = __fmaf_rn(c8[i], a[i], s[9]);
-      s[13] = __fmaf_rn(c12[i], a[i], s[13]);
-      s[14] = __fmaf_rn(c12[i], c2[i], s[14]);
-      s[15] = __fmaf_rn(c12[i], c3[i], s[15]);
-      s[11] = __fmaf_rn(c8[i], c3[i], s[11]);
-      s[7] = __fmaf_rn(c4[i], c3[i], s[7]);
-    }
-    s[1] += a[0] + a[1];
-    s[2] += c2[0] + c2[1];
-    s[3] += c3[0] + c3[1];
-    s[4] += c4[0] + c4[1];
-    s[8] += c8[0] + c8[1];
-    s[12] += c12[0] + c12[1];
-  }
-}
-
 //! The fast path of a warp for float32 input. Registers hold what every tile needs; the
 //! WarpAccumulator lies in local memory, behind calls that are not inlined.
-//!
-//! The register file bounds it, not issue slots (26 instructions a value, 69 % of the cycles) nor
-//! memory: an instruction with three register operands takes two cycles unless it shares one with
-//! the instruction before. Hence two values at once, and products in an order in which neighbours
-//! share a factor.
 template <int L>
 class Float32Sums {
  public:
@@ -166,7 +120,7 @@ class Float32Sums {
   }
   __device__ __forceinline__ void AddMapped(const float (&y)[kValues]) {
 #pragma unroll
-    for (int i = 0; i < kValues; i += 2) AddTwo<L>(y[i], y[i + 1], sum_);
+    for (int i = 0; i < kValues; ++i) AddChebyshevTerms<L, float>(y[i], sum_);
     ++tiles_;
   }
 
