@@ -55,12 +55,12 @@ class Records : public Program {
         << "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo " << std::string(40, digit) << ";; esac\n";
   }
 
-  // The cells of a folder as if their program had been configured where it ran, or otherwise.
-  void Configured(const fs::path& folder, bool dirty = false) {
+  // The cells of a folder as if their program had been built where it ran, or otherwise.
+  void Built(const fs::path& folder, bool dirty = false) {
     for (const auto& run : Entries(folder / "runs")) {
       json environment = json::parse(Slurp(run));
       json& git = environment["git"];
-      git["configured"] = {{"commit", git["commit"]}, {"dirty", dirty}};
+      git["built"] = {{"commit", git["commit"]}, {"dirty", dirty}};
       const std::string text = environment.dump(1);
       const std::string old = run.stem(), hash = Sha256Of(text, root_).substr(0, 16);
       fs::remove(run);
@@ -84,7 +84,7 @@ class Records : public Program {
   void Record() {
     Write(kTwoTimes);
     ASSERT_EQ(RunProbe().code, 0);
-    Configured(root_ / "out");
+    Built(root_ / "out");
     const Result result = Run("record here --out out");
     ASSERT_EQ(result.code, 0) << result.text;
     ExpectContains(result.text, "2 cells of commit cccccccccccc, ");
@@ -180,7 +180,7 @@ TEST_F(Records, AreReadWithTheTablesThatTheirArchivesHold) {
   ExpectContains(Slurp(here / "selftest/probe.meta.json"), "How long");
   Write(Replaced(kTwoTimes, "k = [1, 2]", "k = [1, 2, 3]"));
   ASSERT_EQ(RunProbe().code, 0);
-  Configured(root_ / "out");
+  Built(root_ / "out");
   // In place of a recording without an archive, whose link must not be written through.
   ASSERT_EQ(Run("record tables --replace --out out").code, 0);
   fs::remove_all(Here());
@@ -254,17 +254,17 @@ TEST_F(Records, HaveEqualBytesAndNoPathOfTheMachine) {
 TEST_F(Records, AreOfOneCommitAndOfNoChangedTree) {
   Write(kTwoTimes);
   ASSERT_EQ(RunProbe().code, 0);
-  Configured(root_ / "out", true);
+  Built(root_ / "out", true);
   const Result dirty = Run("record here --out out");
   EXPECT_EQ(dirty.code, 1);
   ExpectContains(dirty.text, "2 cells of selftest/probe were measured by a program of a changed");
   ExpectContains(dirty.text, "run selftest/probe --profile quick --force --out out");
-  Configured(root_ / "out");
+  Built(root_ / "out");
   // A further cell, at another commit.
   SetCommit('d');
   Write(Replaced(kTwoTimes, "k = [1, 2]", "k = [1, 2, 3]"));
   ASSERT_EQ(RunProbe().code, 0);
-  Configured(root_ / "out");
+  Built(root_ / "out");
   const Result mixed = Run("record here --out out");
   EXPECT_EQ(mixed.code, 1);
   ExpectContains(mixed.text, "a recording is of one");
@@ -275,7 +275,7 @@ TEST_F(Records, AreRefusedWhereTheirCellsAreDamagedMissingOrOfAnOlderProgram) {
   Write(kTwoTimes);
   EXPECT_EQ(Run("record here --out out").code, 1);
   ASSERT_EQ(RunProbe().code, 0);
-  Configured(root_ / "out");
+  Built(root_ / "out");
   for (const char* name : {"''", "a/b", "..", "A", "'a b'"}) {
     ExpectContains(Run(std::string("record ") + name + " --out out").text,
                    "no name of a recording");
@@ -382,7 +382,7 @@ TEST_F(Records, GoOnWhereTheyEndedOnAnotherMachineOfTheKind) {
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].at("group"), "cpu");
   EXPECT_EQ(groups[0].at("cells"), 3);
-  Configured(root_ / "next");
+  Built(root_ / "next");
   ASSERT_EQ(Run("record next --out next").code, 0);
   EXPECT_EQ(Run("check --recorded next --strict").code, 0);
   // Another commit is refused by name, and nothing is written.

@@ -42,6 +42,37 @@ class Release(unittest.TestCase):
                 text = tar.extractfile("harness/machine/commit.txt").read().decode()
         self.assertEqual(text.strip(), commit.stdout.strip())
 
+    def test_a_build_names_the_commit_of_its_sources(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, out = pathlib.Path(folder) / "source", pathlib.Path(folder) / "commit.cpp"
+
+            def git(*words):
+                author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+                done = subprocess.run(["git", "-C", source, *author, *words], capture_output=True, text=True, check=True)
+                return done.stdout.strip()
+
+            def built():
+                subprocess.run(["cmake", f"-DSOURCE={source}", f"-DOUT={out}", "-P",
+                                ROOT / "harness/machine/commit.cmake"], check=True)
+                return re.search(r'commit = "(\w*)", .dirty = (\w+)', out.read_text()).groups()
+
+            source.mkdir()
+            git("init", "-q")
+            for text in "first", "second":
+                (source / "a.cpp").write_text(text)
+                git("add", "a.cpp")
+                git("commit", "-q", "-m", text)
+                self.assertEqual(built(), (git("rev-parse", "HEAD"), "false"))
+            written = out.stat().st_mtime_ns
+            built()
+            self.assertEqual(out.stat().st_mtime_ns, written, "the same commit compiles nothing again")
+            (source / "a.cpp").write_text("third")
+            self.assertEqual(built(), (git("rev-parse", "HEAD"), "true"))
+            (source / ".git").rename(source / "git")
+            (source / "harness/machine").mkdir(parents=True)
+            (source / "harness/machine/commit.txt").write_text("0123456789abcdef\n")
+            self.assertEqual(built(), ("0123456789abcdef", "false"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -35,8 +35,6 @@ BuildInfo GetBuildInfo() {
 #endif
   info.cuda_compiler = RETABLE_CUDA_COMPILER;
   info.cuda_architectures = RETABLE_CUDA_ARCHITECTURES;
-  info.commit = RETABLE_GIT_COMMIT;
-  info.dirty = RETABLE_GIT_DIRTY;
   info.libraries = {
       {"Eigen", Dotted(EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
       {"Boost", Dotted(BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)},

@@ -16,18 +16,18 @@ struct BuildInfo {
   std::string cuda_compiler;       //!< "nvcc 13.0.88", or empty
   std::string cuda_architectures;  //!< "90", or "75, 80, 120, 120-virtual"
   std::map<std::string, std::string> libraries;
-  std::string commit;  //!< when CMake last configured; empty outside of a clone
-  bool dirty = false;
 };
 
 BuildInfo GetBuildInfo();
 
-//! The clone this program was built from, as it is now.
 struct SourceState {
   bool known = false;  //!< the folder is there and git answers
-  std::string commit;
-  bool dirty = false;
+  std::string commit;  //!< empty where there is neither git nor the commit's file of an archive
+  bool dirty = false;  //!< files that git tracks were changed
 };
+//! The sources when this program was built.
+SourceState BuiltSourceState();
+//! The clone this program was built from, as it is now.
 SourceState ReadSourceState();
 
 }  // namespace retable::harness

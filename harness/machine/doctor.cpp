@@ -109,10 +109,8 @@ void PrintBuild(std::ostream& out, const BuildInfo& build) {
   Line(out, "CUDA",
        build.cuda_compiler.empty() ? "not compiled in"
                                    : build.cuda_compiler + " for sm_" + build.cuda_architectures);
-  const SourceState now = ReadSourceState();
-  const std::string commit = now.known ? now.commit : build.commit;
-  const bool dirty = now.known ? now.dirty : build.dirty;
-  Line(out, "commit", commit + (dirty ? " with changes" : ""));
+  const SourceState built = BuiltSourceState();
+  Line(out, "commit", built.commit + (built.dirty ? " with changes" : ""));
   std::string libraries;
   for (const auto& [name, version] : build.libraries) {
     libraries += (libraries.empty() ? "" : ", ") + name + " " + version;

@@ -1,20 +1,10 @@
-# What only CMake knows about the build, for machine/build_info.cpp alone: a new commit recompiles one file.
-# An archive (git archive) has no .git but its commit in a file; a repository around it is not asked.
-set(git_status "")
-if(EXISTS ${CMAKE_SOURCE_DIR}/.git)
-  execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-                  OUTPUT_VARIABLE git_commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  execute_process(COMMAND git status --porcelain --untracked-files=no
-                  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-                  OUTPUT_VARIABLE git_status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-else()
-  file(STRINGS ${CMAKE_SOURCE_DIR}/harness/machine/commit.txt git_commit REGEX "^[0-9a-f]+$")
-endif()
-if(git_status)
-  set(git_dirty true)
-else()
-  set(git_dirty false)
-endif()
+# What only CMake knows about the build, for machine/build_info.cpp alone.
+set(commit_source ${CMAKE_BINARY_DIR}/commit.cpp)
+add_custom_target(retable_commit BYPRODUCTS ${commit_source} VERBATIM
+                  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUT=${commit_source}
+                          -P ${CMAKE_SOURCE_DIR}/harness/machine/commit.cmake)
+target_sources(retable_harness PRIVATE ${commit_source})
+set_property(SOURCE ${commit_source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 
 set(toml_version unknown)
 foreach(header version.h version.hpp)
@@ -47,6 +37,4 @@ set_property(SOURCE ${CMAKE_SOURCE_DIR}/harness/machine/build_info.cpp APPEND PR
   RETABLE_CUDA_ARCHITECTURES="${cuda_architectures}"
   RETABLE_BENCHMARK_VERSION="${benchmark_VERSION}"
   RETABLE_TOML_VERSION="${toml_version}"
-  RETABLE_SOURCES="${CMAKE_SOURCE_DIR}"
-  RETABLE_GIT_COMMIT="${git_commit}"
-  RETABLE_GIT_DIRTY=${git_dirty})
+  RETABLE_SOURCES="${CMAKE_SOURCE_DIR}")

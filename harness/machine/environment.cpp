@@ -101,15 +101,20 @@ json CompilerJson(const BuildInfo& build) {
   return compiler;
 }
 
-// The tree as it is now where it is still there; else as it was when configured.
-json GitJson(const BuildInfo& build) {
-  json configured;
-  Put(configured, "commit", build.commit);
-  configured["dirty"] = build.dirty;
+json SourceJson(const SourceState& state) {
+  json source;
+  Put(source, "commit", state.commit);
+  source["dirty"] = state.dirty;
+  return source;
+}
+
+// The tree as it is now where it is still there, and as it was when built.
+json GitJson() {
+  const json built = SourceJson(BuiltSourceState());
   const SourceState now = ReadSourceState();
-  json git = now.known ? json{{"commit", now.commit}, {"dirty", now.dirty}} : configured;
-  git["when"] = now.known ? "run" : "configured";
-  git["configured"] = configured;
+  json git = now.known ? SourceJson(now) : built;
+  git["when"] = now.known ? "run" : "built";
+  git["built"] = built;
   return git;
 }
 
@@ -189,7 +194,8 @@ void Flatten(const json& node, const std::string& path, std::map<std::string, st
 bool OfTheMoment(const std::string& path) {
   return path == "captured" || path == "profile" || path == "busy" || path == "os.boot" ||
          path.rfind("activity.", 0) == 0 || path == "load" || path == "memory.available_bytes" ||
-         path.rfind("git.configured", 0) == 0 || path == "git.when" ||
+         path.rfind("git.built", 0) == 0 || path == "git.when" ||
+         path.rfind("git.configured", 0) == 0 ||  // of older programs
          path.find(".now.") != std::string::npos;
 }
 
@@ -207,7 +213,7 @@ json CaptureEnvironment() {
                    {"load", machine.load},
                    {"compiler", CompilerJson(build)},
                    {"libraries", build.libraries},
-                   {"git", GitJson(build)},
+                   {"git", GitJson()},
                    {"cuda", CudaJson(build, platform)},
                    {"variables", VariablesJson()},
                    {"gpu", nullptr}};

@@ -42,14 +42,14 @@ std::string Recordings(const std::string& root) {
 // What a program of these sources is to be named by: the commit that it was built of.
 std::string WhyNotOfOneCommit(const json& environment) {
   const json git = environment.value("git", json::object());
-  const json configured = git.value("configured", json::object());
+  const json built = git.value("built", json::object());
   const std::string commit = git.value("commit", "");
   if (commit.empty()) return "by a program whose commit is not known (sources without .git)";
-  if (git.value("dirty", false) || configured.value("dirty", false)) {
+  if (git.value("dirty", false) || built.value("dirty", false)) {
     return "by a program of a changed source tree";
   }
-  if (configured.value("commit", commit) != commit) {
-    return "by a program that was configured at another commit than it ran at";
+  if (built.value("commit", commit) != commit) {
+    return "by a program that was built at another commit than it ran at";
   }
   return "";
 }
