@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! How this program was built: compiler, flags, libraries, commit. CMake passes what the compiler
-//! does not know (environment.cmake).
+//! does not know (environment.cmake, commit.cmake).
 
 #include <map>
 #include <string>

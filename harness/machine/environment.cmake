@@ -1,4 +1,4 @@
-# What only CMake knows about the build, for machine/build_info.cpp alone.
+# Which commit is built, asked for at each build.
 set(commit_source ${CMAKE_BINARY_DIR}/commit.cpp)
 add_custom_target(retable_commit BYPRODUCTS ${commit_source} VERBATIM
                   COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUT=${commit_source}
@@ -6,6 +6,7 @@ add_custom_target(retable_commit BYPRODUCTS ${commit_source} VERBATIM
 target_sources(retable_harness PRIVATE ${commit_source})
 set_property(SOURCE ${commit_source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 
+# What only CMake knows about the build, for machine/build_info.cpp alone.
 set(toml_version unknown)
 foreach(header version.h version.hpp)
   if(EXISTS ${TOMLPLUSPLUS_INCLUDE_DIR}/toml++/impl/${header})
