@@ -55,12 +55,15 @@ class Records : public Program {
         << "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo " << std::string(40, digit) << ";; esac\n";
   }
 
-  // The cells of a folder as if their program had been built where it ran, or otherwise.
-  void Built(const fs::path& folder, bool dirty = false) {
+  // The cells of a folder as if their program had been built where it ran, or otherwise; `key`: as
+  // an older program noted it.
+  void Built(const fs::path& folder, bool dirty = false, const std::string& commit = "",
+             const char* key = "built") {
     for (const auto& run : Entries(folder / "runs")) {
       json environment = json::parse(Slurp(run));
       json& git = environment["git"];
-      git["built"] = {{"commit", git["commit"]}, {"dirty", dirty}};
+      git.erase("built");
+      git[key] = {{"commit", commit.empty() ? git["commit"] : json(commit)}, {"dirty", dirty}};
       const std::string text = environment.dump(1);
       const std::string old = run.stem(), hash = Sha256Of(text, root_).substr(0, 16);
       fs::remove(run);
@@ -259,6 +262,10 @@ TEST_F(Records, AreOfOneCommitAndOfNoChangedTree) {
   EXPECT_EQ(dirty.code, 1);
   ExpectContains(dirty.text, "2 cells of selftest/probe were measured by a program of a changed");
   ExpectContains(dirty.text, "run selftest/probe --profile quick --force --out out");
+  for (const char* key : {"built", "configured"}) {
+    Built(root_ / "out", false, std::string(40, 'e'), key);
+    ExpectContains(Run("record here --out out").text, "built at another commit than it ran at");
+  }
   Built(root_ / "out");
   // A further cell, at another commit.
   SetCommit('d');

@@ -59,8 +59,7 @@ SourceState ReadSourceState() {
       "GIT_CEILING_DIRECTORIES=" + ShellWord(above) + " git -C " + ShellWord(RETABLE_SOURCES) + " ";
   SourceState state;
   state.commit = PrintedBy(git + "rev-parse HEAD 2>/dev/null");
-  state.known = !state.commit.empty();
-  state.dirty = state.known &&
+  state.dirty = !state.commit.empty() &&
                 !PrintedBy(git + "status --porcelain --untracked-files=no 2>/dev/null").empty();
   return state;
 }

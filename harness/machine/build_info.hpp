@@ -21,13 +21,12 @@ struct BuildInfo {
 BuildInfo GetBuildInfo();
 
 struct SourceState {
-  bool known = false;  //!< the folder is there and git answers
-  std::string commit;  //!< empty where there is neither git nor the commit's file of an archive
+  std::string commit;  //!< empty: not known
   bool dirty = false;  //!< files that git tracks were changed
 };
-//! The sources when this program was built.
+//! The sources when this program was built; those of an archive are known too.
 SourceState BuiltSourceState();
-//! The clone this program was built from, as it is now.
+//! The clone this program was built from, as it is now; not known where it is gone, or no clone.
 SourceState ReadSourceState();
 
 }  // namespace retable::harness

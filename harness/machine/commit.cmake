@@ -21,7 +21,7 @@ file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT
 
 namespace retable::harness {
 SourceState BuiltSourceState() {
-  return {.known = true, .commit = \"@commit@\", .dirty = @dirty@};
+  return {.commit = \"@commit@\", .dirty = @dirty@};
 }
 }  // namespace retable::harness
 ")

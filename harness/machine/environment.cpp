@@ -112,8 +112,9 @@ json SourceJson(const SourceState& state) {
 json GitJson() {
   const json built = SourceJson(BuiltSourceState());
   const SourceState now = ReadSourceState();
-  json git = now.known ? SourceJson(now) : built;
-  git["when"] = now.known ? "run" : "built";
+  const bool here = !now.commit.empty();
+  json git = here ? SourceJson(now) : built;
+  git["when"] = here ? "run" : "built";
   git["built"] = built;
   return git;
 }

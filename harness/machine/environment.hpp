@@ -4,7 +4,7 @@
 //!
 //! A time without its machine is an anecdote. Captured: processor, its extensions of note, cores
 //! this process may use, caches, governor; memory; kernel, distribution, container; load;
-//! compiler, flags, libraries, commit and whether the tree was changed, when configured and now;
+//! compiler, flags, libraries, commit and whether the tree was changed, when built and now;
 //! CUDA, each GPU's attributes, and clocks, power, temperature and throttling where the management
 //! library tells them; the environment variables that steer threads and CUDA. Not captured: names
 //! of hosts and users, paths, command lines, serial numbers: a hash tells one card from its like,

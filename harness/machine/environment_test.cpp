@@ -40,7 +40,7 @@ TEST(Environment, BuildIsKnown) {
 
 TEST(Environment, SourceStateIsAWholeCommitOrUnknown) {
   const SourceState state = ReadSourceState();
-  EXPECT_EQ(state.commit.size(), state.known ? 40u : 0u);
+  EXPECT_EQ(state.commit.size(), state.commit.empty() ? 0u : 40u);
 }
 
 TEST(Environment, OnlyListedVariablesAreKept) {

@@ -42,7 +42,8 @@ std::string Recordings(const std::string& root) {
 // What a program of these sources is to be named by: the commit that it was built of.
 std::string WhyNotOfOneCommit(const json& environment) {
   const json git = environment.value("git", json::object());
-  const json built = git.value("built", json::object());
+  // Older programs noted what CMake had found when it was configured.
+  const json built = git.value("built", git.value("configured", json::object()));
   const std::string commit = git.value("commit", "");
   if (commit.empty()) return "by a program whose commit is not known (sources without .git)";
   if (git.value("dirty", false) || built.value("dirty", false)) {
