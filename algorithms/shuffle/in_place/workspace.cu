@@ -70,17 +70,20 @@ void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uin
     throw std::invalid_argument("exchanging segments takes items of up to 8 bytes, not " +
                                 std::to_string(item_bytes));
   }
-  plan_ = MakeInPlacePlan(n, chunk);
+  const InPlacePlan plan = MakeInPlacePlan(n, chunk);
+  most_ = n;
+  chunk_ = chunk;
   std::size_t total = 0;
   CheckCuda(cudaMemGetInfo(&arrays_->free_before, &total), "cudaMemGetInfo");
-  // The largest bucket: 16 standard deviations over the mean.
-  const auto mean = static_cast<double>(plan_.chunk);
+  // The largest bucket: 16 standard deviations over the mean. Chunks of fewer items may be larger,
+  // up to `chunk`.
+  const auto mean = static_cast<double>(std::max(chunk, plan.chunk));
   const auto largest = static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 256);
   arrays_->partition.Prepare(std::min(n, largest), item_bytes);
   arrays_->partition.ReserveBetween(std::min(n, largest) * item_bytes);
-  const std::uint64_t parts = plan_.parts;
+  const std::uint64_t parts = plan.parts;
   if (parts > 1) {
-    arrays_->buffer.Reserve(ExchangeBuffer(plan_) * item_bytes);
+    arrays_->buffer.Reserve(ExchangeBuffer(plan) * item_bytes);
     arrays_->starts.Reserve(parts * (parts + 1));
     arrays_->holdings.Reserve(parts * parts);
   }
@@ -90,7 +93,11 @@ void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uin
 template <class Item>
 void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
                                cudaStream_t stream) {
-  if (n != plan_.n) throw std::invalid_argument("prepare this workspace for the same n first");
+  if (n > most_) {
+    throw std::invalid_argument("prepare this workspace for " + std::to_string(n) +
+                                " items first; it has room for " + std::to_string(most_));
+  }
+  const InPlacePlan plan = MakeInPlacePlan(n, chunk_);
   auto* scratch = static_cast<Item*>(arrays_->partition.between());
   const auto copy = [&](Item* to, const Item* from, std::uint64_t count) {
     CheckCuda(cudaMemcpyAsync(to, from, count * sizeof(Item), cudaMemcpyDeviceToDevice, stream),
@@ -98,15 +105,15 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
   };
   const auto shuffle_bucket = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t key) {
     if (end == begin) return;
-    const PartitionPlan plan = MakePartitionPlan(end - begin);
+    const PartitionPlan bucket = MakePartitionPlan(end - begin);
     const Item* from = out + begin;
-    if (plan.in_memory_per_bucket == 1 && plan.buckets > 1) {  // one level cannot work in place
+    if (bucket.in_memory_per_bucket == 1 && bucket.buckets > 1) {  // one level cannot work in place
       copy(scratch, from, end - begin);
       from = scratch;
     }
     arrays_->partition.Enqueue(from, out + begin, end - begin, key, stream);
   };
-  const std::uint64_t parts = plan_.parts;
+  const std::uint64_t parts = plan.parts;
   if (parts == 1) {
     if (in != out) copy(out, in, n);
     return shuffle_bucket(0, n, seed);
@@ -114,13 +121,13 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
 
   std::uint32_t* starts = arrays_->starts.data();
   for (std::uint64_t c = 0; c < parts; ++c) {
-    const std::uint64_t begin = plan_.chunk_begin(c), size = plan_.chunk_begin(c + 1) - begin;
+    const std::uint64_t begin = plan.chunk_begin(c), size = plan.chunk_begin(c + 1) - begin;
     if (size == 0) {
       CheckCuda(cudaMemsetAsync(starts + c * (parts + 1), 0, (parts + 1) * 4, stream), "memset");
       continue;
     }
     Item* split = in == out ? scratch : out + begin;
-    arrays_->partition.EnqueueSplit(in + begin, split, size, plan_.parts, seed, kInPlaceStream,
+    arrays_->partition.EnqueueSplit(in + begin, split, size, plan.parts, seed, kInPlaceStream,
                                     begin >> 8, starts + c * (parts + 1), stream);
     if (in == out) copy(out + begin, scratch, size);
   }
@@ -129,7 +136,7 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
       cudaMemcpyAsync(segments.data(), starts, segments.size() * 4, cudaMemcpyDeviceToHost, stream),
       "cudaMemcpyAsync");
   CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  const Exchange exchange = MakeExchange(plan_, segments);
+  const Exchange exchange = MakeExchange(plan, segments);
   arrays_->buffer.Reserve(exchange.buffer * sizeof(Item));  // seldom more than was prepared
   Holding* holdings = arrays_->holdings.data();
   CheckCuda(
@@ -137,9 +144,9 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
                       exchange.holdings.size() * sizeof(Holding), cudaMemcpyHostToDevice, stream),
       "cudaMemcpyAsync");
   auto* buffer = reinterpret_cast<Item*>(arrays_->buffer.data());
-  const dim3 pairs(plan_.parts, plan_.parts);
+  const dim3 pairs(plan.parts, plan.parts);
   const std::uint64_t segment = n / (parts * parts);
-  const dim3 shared_pairs(plan_.parts, plan_.parts,
+  const dim3 shared_pairs(plan.parts, plan.parts,
                           static_cast<unsigned>(std::clamp<std::uint64_t>(segment >> kExchangeShift,
                                                                           1, kMaxExchangeBlocks)));
   ExchangeSegments<<<shared_pairs, kExchangeThreads, 0, stream>>>(holdings, out, buffer);

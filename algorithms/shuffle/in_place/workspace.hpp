@@ -16,13 +16,15 @@ class InPlaceWorkspace {
   InPlaceWorkspace();
   ~InPlaceWorkspace();
 
-  //! Allocates for n items: a chunk, the buffer of the exchange and tables. `chunk` is for tests.
+  //! Allocates for up to n items: a chunk, the buffer of the exchange and tables. `chunk` is for
+  //! tests.
   //! @throws std::invalid_argument for n over kMaxItems and for items of other than 4 and 8 bytes.
   void Prepare(std::uint64_t n, std::size_t item_bytes, std::uint64_t chunk = kInPlaceChunk);
 
-  //! Shuffles n items, as prepared, from `in` to `out`, which are one array or do not overlap; the
-  //! same order as ShuffleByExchange. Waits for the stream once, when the sizes of the segments are
-  //! known. Item is uint32_t or uint64_t.
+  //! Shuffles n items from `in` to `out`, which are one array or do not overlap; the same order as
+  //! ShuffleByExchange. Waits for the stream once, when the sizes of the segments are known. Item
+  //! is uint32_t or uint64_t.
+  //! @throws std::invalid_argument for more items than were prepared.
   template <class Item>
   void Shuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
   //! The same where the items are.
@@ -37,7 +39,7 @@ class InPlaceWorkspace {
  private:
   struct Arrays;
   std::unique_ptr<Arrays> arrays_;
-  InPlacePlan plan_;
+  std::uint64_t most_ = 0, chunk_ = kInPlaceChunk;  // as prepared
 };
 
 }  // namespace retable::shuffle

@@ -31,6 +31,23 @@ TEST_F(CudaInPlace, EqualsTheCpuWithManyChunks) {
   }
 }
 
+TEST_F(CudaInPlace, OneWorkspaceTakesFewerItemsThanPreparedAndNoMore) {
+  constexpr std::uint64_t kPrepared = 1000003, kChunk = 1 << 14;
+  InPlaceWorkspace workspace;
+  workspace.Prepare(kPrepared, 8, kChunk);
+  // One chunk, chunks larger than those prepared, and nearly as many items.
+  for (const std::uint64_t n : {std::uint64_t{1}, kChunk, kChunk + 1, kPrepared - 1}) {
+    std::vector<std::uint64_t> expected = TestItems<std::uint64_t>(n, seed), got(n);
+    const DeviceArray<std::uint64_t> items{std::span<const std::uint64_t>(expected)};
+    workspace.Shuffle(items.data(), n, seed, nullptr);
+    items.Download(got);
+    ShuffleInPlace(expected.data(), n, 8, seed, kChunk);
+    EXPECT_EQ(got, expected) << n;
+  }
+  EXPECT_THROW(workspace.Shuffle<std::uint64_t>(nullptr, kPrepared + 1, seed, nullptr),
+               std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace retable::shuffle
 

@@ -45,7 +45,6 @@ class CudaPartition final : public CudaShuffler {
                std::uint64_t seed, cudaStream_t stream) override {
     const auto shuffle = [&]<class Item>(const Item* from, Item* to) {
       if (n <= kMaxPartition) return workspace_.Enqueue(from, to, n, seed, stream);
-      by_exchange_.Prepare(n, item_bytes, kExchangeChunk);  // allocates nothing when that was done
       by_exchange_.Shuffle(from, to, n, seed, stream);
     };
     if (item_bytes == 4) {
