@@ -171,7 +171,7 @@ METHODS = {
     "shap": (["shap", "xgboost"], shap),
     "shap-own": (["shap", "xgboost"], lambda model, request: shap(model, request, own=True)),
     "fasttreeshap": (["fasttreeshap", "xgboost"], fasttreeshap),
-    "woodelf": (["woodelf", "xgboost"], woodelf),
+    "woodelf": (["woodelf", "shap", "xgboost"], woodelf),
 }
 
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kName = 100;
 constexpr int kLevel = 22;
-// 64 MB: of cells that lie far apart the second is told by the first.
-constexpr int kWindowLog = 26;
+// 128 MB: of cells that lie far apart the second is told by the first.
+constexpr int kWindowLog = 27;
 // A few bytes must not become gigabytes: what cells pack to is a hundredth at best.
 constexpr std::size_t kLeastRoom = std::size_t{64} << 20, kMostFold = 2000;
 
