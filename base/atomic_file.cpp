@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -77,12 +78,34 @@ fs::path FolderOf(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Devices and pipes; and the standard output, though a file be behind it.
+// The number of this process's open file that a path names, or -1.
+int NumberOfOpenFile(const fs::path& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  const fs::path folder = path.parent_path();
+  const std::string name = path.filename().string();
+  int number = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool known = folder == "/dev/fd" || folder == "/proc/self/fd";
+  return known && error == std::errc() && end == name.data() + name.size() ? number : -1;
+}
+
 bool IsDevice(const fs::path& path) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) return false;
-  const std::string folder = fs::canonical(path.parent_path(), ignored).string();
-  return !fs::is_regular_file(path, ignored) || folder == "/dev" || folder.starts_with("/proc/");
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+}
+
+// Where a link leads, though nothing be there yet.
+fs::path Followed(fs::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(path, error); ++links) {
+    if (links == kMostLinks) throw FileError(path, ELOOP);
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) throw FileError(path, error.value());
+    path = FolderOf(path) / target;
+  }
+  return path;
 }
 
 }  // namespace
@@ -137,11 +160,13 @@ void RemoveStaleTemporaries(const fs::path& folder) {
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   std::error_code ignored;
   if (fs::is_directory(path_, ignored)) Fail(EISDIR);
-  if (IsDevice(path_)) {
+  if (const int open_file = NumberOfOpenFile(path_); open_file >= 0) {
+    const int file = dup(open_file);  // opened anew, it would begin at its start
+    file_ = file < 0 ? nullptr : fdopen(file, "wb");
+  } else if (IsDevice(path_)) {
     file_ = std::fopen(path_.c_str(), "wb");
   } else {
-    const fs::path target = fs::canonical(path_, ignored);  // where a link leads
-    if (!target.empty()) path_ = target;
+    path_ = Followed(path_);
     Open();
   }
   if (file_ == nullptr) Fail(errno);

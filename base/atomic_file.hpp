@@ -48,7 +48,7 @@ void RemoveStaleTemporaries(const std::filesystem::path& folder);
 //! files: under a temporary name); Commit syncs it, gives it its name in one step and syncs the
 //! folder. Without Commit, or if the process is killed, what `path` held stays, and what is left
 //! under a temporary name goes when a process next opens a file in the folder. A link is followed;
-//! a device or a pipe (/dev/stdout) is written directly.
+//! a device, a pipe and an open file of this process (/dev/stdout) are written directly.
 class AtomicFile {
  public:
   //! Makes the folder. @throws FileError, as Write and Commit do

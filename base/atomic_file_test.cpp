@@ -73,6 +73,21 @@ TEST(AtomicFile, FollowsALinkAndWritesADeviceDirectly) {
   EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
   EXPECT_EQ(ReadWhole(folder.path() / "file"), "new");
 
+  fs::create_symlink("later", folder.path() / "early");
+  WriteAtomically(folder.path() / "early", "there");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "early"));
+  EXPECT_EQ(ReadWhole(folder.path() / "later"), "there");
+  fs::create_symlink("ring", folder.path() / "ring");
+  Fails([&] { WriteAtomically(folder.path() / "ring", "x"); }, "levels of symbolic links");
+
+  // A file that is open already is written to where it stands.
+  const int file = open((folder.path() / "file").c_str(), O_WRONLY | O_APPEND);
+  WriteAtomically("/dev/fd/" + std::to_string(file), " line");
+  WriteAtomically("/proc/self/fd/" + std::to_string(file), " by line");
+  close(file);
+  EXPECT_EQ(ReadWhole(folder.path() / "file"), "new line by line");
+  Fails([&] { WriteAtomically("/dev/fd/" + std::to_string(file), "x"); }, "Bad file descriptor");
+
   const fs::path full = folder.path() / "full";  // if it fails, the link is lost and not the device
   fs::create_symlink("/dev/full", full);
   Fails([&] { WriteAtomically(full, "x"); }, "No space left on device");

@@ -58,7 +58,8 @@ std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
     const auto at = least.find(PointOf(row));
     if (at == least.end()) continue;
     const double distance = Distance(row, features, per_player);
-    const double weight = std::exp(near - distance);
+    // What was measured at this very point is not mixed with what was measured elsewhere.
+    const double weight = near == 0 && distance > 0 ? 0 : std::exp(near - distance);
     Tally& tally = tallies[row.method];
     tally.weight += weight;
     tally.sum += weight * std::log(row.mse / at->second);

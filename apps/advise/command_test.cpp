@@ -75,6 +75,13 @@ TEST(Advice, BetweenPlacesTheNearestDecides) {
   EXPECT_EQ(Advise(table, 8, 400, 0).front().method, "Y");
   EXPECT_EQ(Advise(table, 9, 40, 1).front().method, "X");
   EXPECT_TRUE(Advise(table, 8, 40, 100).empty());
+  // What was measured at the point itself is not outvoted by what was measured beside it.
+  const MeasuredError beside[] = {{"a", 8, 1, 16, "X", 1.0, 0.1},
+                                  {"a", 8, 1, 16, "Y", 1.3, 0.2},
+                                  {"a", 9, 1, 16, "X", 9.0, 0.1},
+                                  {"a", 9, 1, 16, "Y", 1.0, 0.2}};
+  EXPECT_EQ(Advise(beside, 8, 128, 0).front().method, "X");
+  EXPECT_EQ(Advise(beside, 9, 144, 0).front().method, "Y");
   EXPECT_NEAR(Advise(table, 8, 32, 0).front().score, 1, 1e-6);
 }
 

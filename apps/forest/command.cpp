@@ -95,8 +95,9 @@ Learned ReadTargets(const Table& table, bool regression) {
     const auto number = ClassNumber(name);
     const auto spelt = number ? numbers.emplace(*number, name) : std::pair(numbers.end(), true);
     if (!spelt.second) {
-      throw std::invalid_argument(table.data + ": the classes \"" + spelt.first->second +
-                                  "\" and \"" + name + "\" are one number: spell them alike");
+      throw std::invalid_argument((table.labels.empty() ? table.data : table.labels) +
+                                  ": the classes \"" + spelt.first->second + "\" and \"" + name +
+                                  "\" are one number: spell them alike");
     }
     code = static_cast<std::uint32_t>(learned.names.size());
     learned.names.push_back(name);
@@ -192,7 +193,8 @@ int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
   const auto fitted = trainer->fit(table.matrix(), targets, a.options);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   WriteModel(a, fitted->host(), learned, table, file, err);
-  out << a.options.n_trees << " trees on " << table.rows << " rows, " << table.features.size()
+  (IsStandardOutput(a.out) ? err : out)
+      << a.options.n_trees << " trees on " << table.rows << " rows, " << table.features.size()
       << " features, "
       << (a.regression ? std::string("regression")
                        : std::to_string(learned.names.size()) + " classes")
@@ -306,7 +308,8 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
     return 0;
   }
   WriteAtomically(a.out, text);
-  out << table.rows << " predictions written to " << a.out
+  (IsStandardOutput(a.out) ? err : out)
+      << table.rows << " predictions written to " << a.out
       << AccuracyText(forest, fractions, names.classes, table) << "\n";
   return 0;
 }

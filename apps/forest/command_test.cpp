@@ -319,6 +319,8 @@ TEST_F(ForestCommand, ArraysAreLearntAndAnswered) {
       {"last.npy", {}},
       {"first.npy", {"--target", "0"}},
       {"first.npy", {"--target", "0", "--format", "binary"}}};
+  Write("zeros.npy", NpyText<double>({0.0, -0.0, 2, 2}, {4}));  // -0 is 0
+  ASSERT_EQ(Fit("x.npy", {"--labels", Path("zeros.npy")}), 0) << err_.str();
   for (const auto& [data, more] : fits) {
     ASSERT_EQ(Fit(data, more), 0) << err_.str();
     EXPECT_EQ(err_.str(), "");

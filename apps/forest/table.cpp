@@ -273,7 +273,7 @@ std::string LabelName(const NpyMatrix& labels, double value) {
                                 " is beyond 2^53: save y.astype(float), or of classes "
                                 "numpy.unique(y, return_inverse=True)[1]");
   }
-  return FormatNumber(value);
+  return FormatNumber(value + 0.0);  // -0 and 0 are one number
 }
 
 //! Rows of an array that are read at a time, and their values (a wide array has few such rows).

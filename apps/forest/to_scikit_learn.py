@@ -167,5 +167,7 @@ if __name__ == "__main__":
     if os.path.exists(sys.argv[2]) and os.path.samefile(sys.argv[1], sys.argv[2]):
         sys.exit(f"{sys.argv[2]} is read and would be overwritten; write to another file")
     model = load(sys.argv[1])
-    with open(sys.argv[2], "wb") as out:
+    part = f"{sys.argv[2]}.part"  # what is there stays until this is whole
+    with open(part, "wb") as out:
         pickle.dump(model, out)
+    os.replace(part, sys.argv[2])

@@ -159,8 +159,9 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
                                 std::to_string(d) + " tiles");
     }
     WriteValues(estimator->estimate(*game, budget, a.seed).values, tiled, a.tile, to);
-    (file ? out : err) << "class " << answer << ", log-odds " << LogOdds(logits, answer) << ", "
-                       << d << " tiles by " << 2 * pairs << " permutations of " << a.method << "\n";
+    (file && !IsStandardOutput(a.out) ? out : err)
+        << "class " << answer << ", log-odds " << LogOdds(logits, answer) << ", " << d
+        << " tiles by " << 2 * pairs << " permutations of " << a.method << "\n";
   }
   if (file) file->Commit();
   return 0;

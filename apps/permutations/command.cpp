@@ -13,6 +13,7 @@
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "base/atomic_file.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/files/output_paths.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/report/csv.hpp"
 
@@ -131,10 +132,10 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   const std::string discrepancy = DiscrepancyText(sample, a);
   Write(sample, file ? *file : out);
   if (file) file->Commit();
-  (a.out.empty() ? err : out) << a.n << " permutations of " << a.d << " by " << a.method
-                              << (sample.weights.empty() ? ", equal weights" : ", weighted") << "; "
-                              << discrepancy << (a.out.empty() ? "" : ", written to " + a.out)
-                              << "\n";
+  (a.out.empty() || IsStandardOutput(a.out) ? err : out)
+      << a.n << " permutations of " << a.d << " by " << a.method
+      << (sample.weights.empty() ? ", equal weights" : ", weighted") << "; " << discrepancy
+      << (a.out.empty() ? "" : ", written to " + a.out) << "\n";
   return 0;
 }
 

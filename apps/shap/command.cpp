@@ -547,6 +547,7 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
     throw harness::UsageError("--shard and --resume need --out FILE: pieces are kept beside it");
   }
   KeepInputs(a.out, {a.model, a.data, a.background});
+  if (in_pieces) KeepInputs(ResultPieces::AboutFile(a.out), {a.model, a.data, a.background});
   if (!in_pieces) ResultPieces::RefuseOthers(a.out);
   const auto say = [&](const std::string& what) {
     err << "retable shap: " << a.model << ": " << what << "\n";
@@ -580,7 +581,9 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   for (const std::string& note : job.notes) err << "retable shap: note: " << note << "\n";
   const bool changed = job.explainer != nullptr && !job.explainer->why().empty();
   if (changed) err << "retable shap: on the processor: " << job.explainer->why() << "\n";
-  if (!a.out.empty()) out << Summary(a, job, totals, seconds) << "\n";
+  if (!a.out.empty()) {
+    (IsStandardOutput(a.out) ? err : out) << Summary(a, job, totals, seconds) << "\n";
+  }
   return 0;
 }
 

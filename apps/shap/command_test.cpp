@@ -391,6 +391,13 @@ TEST_F(ShapCommand, TakesBooleansForTheirNumbers) {
   ASSERT_EQ(Explain("booleans.json", "words.csv"), 0) << err_.str();
   EXPECT_EQ(out_.str(), want);
   EXPECT_EQ(err_.str(), "");
+  // Of a column of numbers, as pandas writes booleans.
+  Write("plain.json", kForest);
+  ASSERT_EQ(Explain("plain.json", "numbers.csv"), 0) << err_.str();
+  const std::string numbers = out_.str();
+  Write("words.csv", "x,y\n1,False\nTrue,True\n5,False\n");
+  ASSERT_EQ(Explain("plain.json", "words.csv"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), numbers);
 }
 
 TEST_F(ShapCommand, NamesWhatIsWrongWithArrays) {

@@ -117,13 +117,17 @@ def forest(model):
 
 def save(model, path):
     text = json.dumps(forest(model), allow_nan=False)
-    with open(path, "w", encoding="utf-8") as file:
+    part = f"{path}.part"  # what is there stays until this is whole
+    with open(part, "w", encoding="utf-8") as file:
         file.write(text + "\n")
+    os.replace(part, path)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
+    if os.path.exists(sys.argv[2]) and os.path.samefile(sys.argv[1], sys.argv[2]):
+        sys.exit(f"{sys.argv[2]} is read and would be overwritten; write to another file")
     import catboost
     read = catboost.CatBoost()
     read.load_model(sys.argv[1], format="json" if sys.argv[1].endswith(".json") else "cbm")

@@ -15,6 +15,7 @@ add up to predict_proba, predict, or the raw prediction. Needs scikit-learn 1.3 
 """
 
 import json
+import os
 import pickle
 import sys
 
@@ -137,12 +138,16 @@ def forest(model):
 
 def save(model, path):
     text = json.dumps(forest(model), allow_nan=False)
-    with open(path, "w", encoding="utf-8") as file:
+    part = f"{path}.part"  # what is there stays until this is whole
+    with open(part, "w", encoding="utf-8") as file:
         file.write(text + "\n")
+    os.replace(part, path)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
+    if os.path.exists(sys.argv[2]) and os.path.samefile(sys.argv[1], sys.argv[2]):
+        sys.exit(f"{sys.argv[2]} is read and would be overwritten; write to another file")
     with open(sys.argv[1], "rb") as pickled:
         save(pickle.load(pickled), sys.argv[2])

@@ -20,10 +20,6 @@ fs::path FolderBeside(const std::string& out) {
   return out + ".parts";
 }
 
-fs::path AboutFile(const std::string& out) {
-  return out + ".about.json";
-}
-
 // What two descriptions differ in, a phrase each.
 std::string Differences(const nlohmann::ordered_json& then, const nlohmann::ordered_json& now) {
   std::string text;
@@ -38,6 +34,10 @@ std::string Differences(const nlohmann::ordered_json& then, const nlohmann::orde
 }
 
 }  // namespace
+
+fs::path ResultPieces::AboutFile(const std::string& out) {
+  return out + ".about.json";
+}
 
 nlohmann::ordered_json FileStamp(const std::string& path) {
   struct stat found {};
@@ -59,6 +59,13 @@ ResultPieces::ResultPieces(const std::string& out, const std::string& data,
   std::error_code ignored;
   if (fs::exists(out_, ignored) && !fs::is_regular_file(out_, ignored)) {
     throw OutputRefused(out_ + " is no file; --shard and --resume make one");
+  }
+  const fs::path description_of_result = AboutFile(out_);
+  const std::string text = ReadOrEmpty(description_of_result);
+  const auto then = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!text.empty() && !(then.is_object() && then.contains("result") && then.contains("data"))) {
+    throw OutputRefused(description_of_result.string() +
+                        " is no description of a result, and would be overwritten; move it away");
   }
   if (complete()) return;
   MakeFolder(folder_);

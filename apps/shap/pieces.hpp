@@ -33,6 +33,9 @@ class ResultPieces {
   //! a file; FileError
   ResultPieces(const std::string& out, const std::string& data, nlohmann::ordered_json about);
 
+  //! The file beside a finished result that tells what made it.
+  static std::filesystem::path AboutFile(const std::string& out);
+
   //! @throws OutputRefused where OUT.parts is there, for a call that does not look into it
   static void RefuseOthers(const std::string& out);
 

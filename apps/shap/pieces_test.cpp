@@ -247,6 +247,14 @@ TEST_F(ResultPiecesTest, AWrongLineIsNamedByItsOwnerAndOthersStay) {
 TEST_F(ResultPiecesTest, ChecksItsArguments) {
   EXPECT_EQ(Explain("rows.csv", "phi.csv", {"--shard", "3/2"}), 1);
   ExpectSaid({"1 <= i <= n"});
+  Write("own.csv.about.json", "{}");
+  EXPECT_EQ(Explain("rows.csv", "own.csv", {"--resume"}), 1);
+  ExpectSaid({"own.csv.about.json is no description of a result"});
+  EXPECT_EQ(ReadWhole(Path("own.csv.about.json")), "{}");
+  fs::copy(Path("rows.csv"), Path("all.csv.about.json"));
+  fs::create_hard_link(Path("all.csv.about.json"), Path("same.csv"));
+  EXPECT_EQ(Explain("same.csv", "all.csv", {"--resume"}), 1);
+  ExpectSaid({"all.csv.about.json is read and would be overwritten"});
   fs::create_directory(Path("folder"));
   EXPECT_EQ(Explain("rows.csv", "folder", {"--resume"}), 1);
   ExpectSaid({"folder is no file"});

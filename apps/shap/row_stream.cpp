@@ -41,6 +41,13 @@ bool CountOtherwise(const std::vector<std::string>& levels) {
   return otherwise;
 }
 
+// As pandas writes boolean columns.
+std::optional<double> BooleanOf(std::string_view field) {
+  if (field == "True") return 1.0;
+  if (field == "False") return 0.0;
+  return std::nullopt;
+}
+
 }  // namespace
 
 RowStream::RowStream(const std::string& path, const TreeEnsemble& model,
@@ -320,9 +327,13 @@ void RowStream::ParseCsv(Records records, Rows& rows) const {
     header_.Split(record, fields);
     for (std::size_t f = 0; f < order_.size(); ++f) {
       const std::string_view field = fields[order_[f]];
-      rows.values.push_back(HasCategories(f) ? Category(field, f, record.line, rows)
-                                             : Number(header_.Number(record, field, order_[f]), f,
-                                                      record.line, rows));
+      if (HasCategories(f)) {
+        rows.values.push_back(Category(field, f, record.line, rows));
+        continue;
+      }
+      const auto boolean = BooleanOf(field);
+      const double number = boolean ? *boolean : header_.Number(record, field, order_[f]);
+      rows.values.push_back(Number(number, f, record.line, rows));
     }
   }
   rows.count = records.size();

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
 #include <iomanip>
 #include <mutex>
 #include <ostream>
@@ -15,6 +16,7 @@
 #include "base/atomic_file.hpp"
 #include "base/files/output_paths.hpp"
 #include "base/parallel.hpp"
+#include "base/text/ascii.hpp"
 #include "harness/cli/verbs.hpp"
 
 namespace retable::experiments {
@@ -99,8 +101,9 @@ int RunBattery(const Options& options, std::ostream& out) {
   return rejected ? 3 : 0;
 }
 
-int Rows(const Options& options, std::ostream& out) {
+int Rows(Options& options, std::ostream& out) {
   KeepInputs(options.to, {options.in});
+  options.rows.csv = LowerCase(std::filesystem::path(options.in).extension().string()) == ".csv";
   std::string content = ReadWhole(options.in);
   try {
     content = RowsInRandomOrder(content, options.rows);
@@ -126,7 +129,7 @@ void AddRowOptions(CLI::App& rows, CLI::App& sample, Options& options) {
   rows.add_option("--in", options.in, "the file")->required();
   rows.add_option("--out", options.to, "where to; the standard output if not given");
   rows.add_option("--row-bytes", options.rows.row_bytes,
-                  "bytes of a row of a binary file; 0: lines of a text")
+                  "bytes of a row of a binary file; 0: lines of a text, records of a .csv")
       ->capture_default_str();
   rows.add_option("--header", options.rows.header, "first rows that stay in front")
       ->capture_default_str();

@@ -116,6 +116,22 @@ TEST(ShuffleCommand, RowsKeepEveryLineAndTheHeader) {
   }
 }
 
+TEST(ShuffleCommand, RecordsOfACsvStayWhole) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> records = {"1,\"a\nb\"\n", "2,\"c\"\"\nd\",\"\"\n", "3,5\"\n",
+                                            "\"\n\",4\n"};
+  std::string text = "id,\"te\nxt\"\n";
+  for (const std::string& record : records) text += record;
+  const std::string in = Written(folder.path() / "data.CSV", text);
+  for (const char* seed : {"1", "2", "3"}) {
+    std::string rest = Output({"rows", "--in", in, "--header", "1", "--seed", seed});
+    ASSERT_TRUE(rest.starts_with("id,\"te\nxt\"\n")) << rest;
+    EXPECT_EQ(rest.size(), text.size());
+    for (const std::string& record : records) EXPECT_NE(rest.find(record), std::string::npos);
+  }
+  EXPECT_NE(Output({"rows", "--in", Written(folder.path() / "lines.txt", "3,\"open\n")}), "");
+}
+
 TEST(ShuffleCommand, ALastLineWithoutAnEndGetsThatOfTheFile) {
   const TemporaryFolder folder;
   const std::string in = Written(folder.path() / "dos.txt", "c\r\na\r\nb");

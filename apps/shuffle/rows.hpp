@@ -1,6 +1,7 @@
 #pragma once
 //! @file
-//! Rows of a file in random order: lines of a text, or rows of one length.
+//! Rows of a file in random order: lines of a text, records of comma-separated values, or rows of
+//! one length.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@ struct RowsRequest {
   std::string method = "Partition";  //!< a CPU method of the registry
   std::uint64_t seed = 1;
   std::size_t row_bytes = 0;          //!< 0: lines
+  bool csv = false;                   //!< lines are records: in quotes they may hold line breaks
   std::uint64_t header = 0;           //!< lines (or rows) that stay in front
   std::optional<std::uint64_t> take;  //!< sample size, without replacement; none: all rows
 };
@@ -21,7 +23,8 @@ struct RowsRequest {
 //! the first line's; line ends stay as they are. Memory: the content twice and 16 bytes a line. A
 //! sample follows SampleWithoutReplacement, everything else the method.
 //! @throws std::invalid_argument when row_bytes does not divide the content, for an unknown method,
-//! and for a header or a sample of more rows than there are.
+//! for a quote of a record that stays open, and for a header or a sample of more rows than there
+//! are.
 std::string RowsInRandomOrder(const std::string& content, const RowsRequest& request);
 
 }  // namespace retable::experiments

@@ -1,6 +1,7 @@
 #include "base/files/output_paths.hpp"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +58,13 @@ void KeepInputs(const fs::path& out, std::initializer_list<fs::path> inputs) {
                         (out == input ? "" : " (it is also called " + input.string() + ")") +
                         "; write to another file");
   }
+}
+
+bool IsStandardOutput(const fs::path& path) {
+  struct stat named {
+  }, standard{};
+  return stat(path.c_str(), &named) == 0 && fstat(STDOUT_FILENO, &standard) == 0 &&
+         named.st_dev == standard.st_dev && named.st_ino == standard.st_ino;
 }
 
 void CheckOutputFolder(const fs::path& folder, std::initializer_list<const char*> own) {

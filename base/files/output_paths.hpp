@@ -21,6 +21,9 @@ class OutputRefused : public std::invalid_argument {
 void KeepInputs(const std::filesystem::path& out,
                 std::initializer_list<std::filesystem::path> inputs);
 
+//! Whether a path is that of the standard output: what is said beside a result belongs elsewhere.
+bool IsStandardOutput(const std::filesystem::path& path);
+
 //! @param own names of which a folder of such results has at least one
 //! @throws OutputRefused for a folder that no command fills: an empty path, the root of the file
 //! system, a home, and in a source tree (.git or CMakeLists.txt stands in it or above it) a folder

@@ -183,6 +183,7 @@ void NpyMatrix::TakeType(const std::string& type) {
 }
 
 void NpyMatrix::TakeShape(const std::vector<std::size_t>& shape) {
+  if (shape == std::vector<std::size_t>{0}) Refuse("it has no values");
   if (shape.empty() || shape.size() > 2 || shape.back() == 0) {
     Refuse("an array of " + std::to_string(shape.size()) +
            " dimensions, or without columns; rows and columns are read: save x.reshape(rows, -1)");

@@ -32,6 +32,7 @@ RETABLE_HD float ClampInfinity(float x) {
 class CategoryMap {
  public:
   //! Appends a category: words that are taken for it, compared exactly, or a number, or both.
+  //! @throws std::invalid_argument for a number beyond 2^53
   void add(const std::vector<std::string>& words, std::optional<double> number = {});
 
   bool empty() const { return count_ == 0; }

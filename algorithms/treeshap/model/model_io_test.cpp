@@ -30,6 +30,17 @@ const std::string kXgboost = R"({"learner": {"feature_names": ["a", "b"],
     "categories_nodes": [2], "categories_segments": [0], "categories_sizes": [2],
     "categories": [1, 3]}]}}}})";
 
+TEST(CategoryMap, RefusesNumbersThatADoubleDoesNotTellApart) {
+  CategoryMap map;
+  map.add({}, 0x1p53 - 1);
+  EXPECT_THROW(map.add({}, 0x1p53), std::invalid_argument);
+  EXPECT_THROW(map.add({}, -0x1p60), std::invalid_argument);
+  FeatureEncoding words;
+  words.set_levels({"9007199254740992", "9007199254740993"}, false);
+  EXPECT_EQ(words.categories.code("9007199254740993"), 1.0);
+  EXPECT_EQ(words.categories.code(0x1p53), std::nullopt);
+}
+
 TEST(XgboostJson, ReadsSplitsDefaultsAndCategories) {
   const TreeEnsemble model = ReadModel(kXgboost);
   EXPECT_EQ(model.features, 2);

@@ -202,7 +202,8 @@ AnnotatedModel Annotate(const TreeEnsemble& model) {
     out.trees.push_back(annotator.Run(model.trees[t]));
     if (out.trees.back().path_features > kMaxPathFeatures) {
       throw std::invalid_argument("tree " + std::to_string(t) + " has a path with more than " +
-                                  std::to_string(kMaxPathFeatures) + " distinct features");
+                                  std::to_string(kMaxPathFeatures) +
+                                  " distinct features; train it less deep");
     }
   }
   return out;

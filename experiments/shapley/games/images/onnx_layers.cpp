@@ -79,7 +79,14 @@ class Builder {
     const Integers want = {0, image.channels, image.height, image.width};
     bool fits = dims.empty() || dims.size() == 4;
     for (std::size_t i = 1; fits && i < dims.size(); ++i) fits = dims[i] < 1 || dims[i] == want[i];
-    if (!fits) RefuseOnnx("it takes no image of " + Text(image) + " (channels, height, width)");
+    if (!fits) {
+      std::string wanted;
+      for (std::size_t i = 1; i < dims.size(); ++i) {
+        wanted += (i > 1 ? " x " : "") + (dims[i] < 1 ? "any" : std::to_string(dims[i]));
+      }
+      RefuseOnnx("it takes no image of " + Text(image) + " (channels, height, width), but of " +
+                 wanted);
+    }
     return {0, image};
   }
 
