@@ -151,10 +151,10 @@ TreeArrays Forest::tree(std::size_t t) const {
   return arrays;
 }
 
-void Forest::predict(const Rows& x, std::span<double> results) const {
+void Forest::predict(const Rows& x, std::span<double> results, int threads) const {
   CheckColumns(x, columns());
   CheckResults(results.size(), x.rows * state_->forest.classes);
-  state_->forest.PredictProba(x.values, x.rows, results.data());
+  WithThreads(threads, [&] { state_->forest.PredictProba(x.values, x.rows, results.data()); });
 }
 
 void Forest::predict_on_device([[maybe_unused]] const float* x, [[maybe_unused]] std::size_t rows,
@@ -170,11 +170,11 @@ void Forest::predict_on_device([[maybe_unused]] const float* x, [[maybe_unused]]
 #endif
 }
 
-void Forest::apply(const Rows& x, std::span<std::int64_t> leaves) const {
+void Forest::apply(const Rows& x, std::span<std::int64_t> leaves, int threads) const {
   CheckColumns(x, columns());
   CheckResults(leaves.size(), x.rows * trees());
   constexpr std::size_t kRows = 256;
-  ParallelBlocks(x.rows, kRows, [&](std::size_t begin, std::size_t end) {
+  ParallelBlocks(x.rows, kRows, threads, [&](std::size_t begin, std::size_t end) {
     const std::size_t count = end - begin;
     std::uint32_t found[kRows];
     for (std::size_t t = 0; t < trees(); ++t) {

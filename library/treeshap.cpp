@@ -117,13 +117,14 @@ double TreeModel::category_code(int feature, double number) const {
   return CategoryCode(*model_, feature, number, std::to_string(number));
 }
 
-std::vector<double> TreeModel::predict(std::span<const double> x, std::size_t rows) const {
+std::vector<double> TreeModel::predict(std::span<const double> x, std::size_t rows,
+                                       int threads) const {
   CheckShape(*model_, x.size(), rows);
   const std::vector<float> encoded = treeshap::EncodeRows(*model_, x);
   const auto features = static_cast<std::size_t>(model_->features);
   const auto outputs = static_cast<std::size_t>(model_->groups);
   std::vector<double> margins(rows * outputs);
-  ParallelFor(rows, [&](std::size_t r) {
+  ParallelFor(rows, threads, [&](std::size_t r) {
     const auto row = std::span(encoded).subspan(r * features, features);
     const auto margin = treeshap::Predict(*model_, std::span<const float>(row));
     std::copy(margin.begin(), margin.end(),

@@ -79,13 +79,13 @@ class Forest {
   TreeArrays tree(std::size_t t) const;
 
   //! Mean class fractions of the trees' leaves, or the mean target: rows x outputs. O(rows * trees
-  //! * depth).
-  void predict(const Rows& x, std::span<double> results) const;
+  //! * depth). @param threads of the processor; 0: all
+  void predict(const Rows& x, std::span<double> results, int threads = 0) const;
   //! The same from and to the memory of CUDA device 0 (DeviceMemory in retable/core.hpp): x, rows x
   //! columns(), to the same bits. The first call takes the forest there, 16 bytes a node.
   void predict_on_device(const float* x, std::size_t rows, double* results, void* stream) const;
   //! The place of each row's leaf among the nodes of each tree: rows x trees.
-  void apply(const Rows& x, std::span<std::int64_t> leaves) const;
+  void apply(const Rows& x, std::span<std::int64_t> leaves, int threads = 0) const;
   //! Mean decrease of impurity by feature, of sum 1.
   std::vector<double> feature_importances() const;
 

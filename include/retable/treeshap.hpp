@@ -64,8 +64,8 @@ class TreeModel {
   //! The same for a category that is a number.
   double category_code(int feature, double number) const;
 
-  //! The margins of `rows` rows, rows x outputs. O(rows * trees * depth).
-  std::vector<double> predict(std::span<const double> x, std::size_t rows) const;
+  //! The margins of `rows` rows, rows x outputs. O(rows * trees * depth). @param threads 0: all
+  std::vector<double> predict(std::span<const double> x, std::size_t rows, int threads = 0) const;
 
  private:
   friend class TreeExplainer;

@@ -22,20 +22,22 @@ class Source:
     """
 
     def __init__(self, data, *, single_is_array=False, names=None, values_are_categories=False,
-                 counts_categories=False, state=None):
+                 counts_categories=False, state=None, read=None):
         self.bytes = data
         self.single_is_array = single_is_array
         self.names = names
         self.values_are_categories = values_are_categories
         self.counts_categories = counts_categories
-        self._state = state
+        self._state, self._read = state, read
         self._seen = None if state is None else state()
 
     def __getstate__(self):  # a copy in another process has no model to watch
-        return {**self.__dict__, "_state": None, "_seen": None}
+        return {**self.__dict__, "_state": None, "_seen": None, "_read": None}
 
-    def changed(self):
-        return self._state is not None and self._state() != self._seen
+    def changed(self, whole=False):
+        if self._state is None:
+            return False
+        return self._state() != self._seen or (whole and self._read is not None and self._read() != self.bytes)
 
 
 def _xgboost(model):
@@ -49,8 +51,10 @@ def _xgboost(model):
         now = booster if booster is model else model.get_booster()
         return id(now), now.num_boosted_rounds()
 
-    return Source(bytes(booster.save_raw("ubj")), names=booster.feature_names, counts_categories=True,
-                  state=state)
+    def read():
+        return bytes(booster.save_raw("ubj"))
+
+    return Source(read(), names=booster.feature_names, counts_categories=True, state=state, read=read)
 
 
 def _lightgbm(model):
@@ -65,7 +69,10 @@ def _lightgbm(model):
     names = booster.feature_name()
     if names == [f"Column_{i}" for i in range(len(names))]:
         names = None
-    return Source(booster.model_to_string().encode(), names=names, counts_categories=True, state=state)
+    def read():
+        return booster.model_to_string().encode()
+
+    return Source(read(), names=names, counts_categories=True, state=state, read=read)
 
 
 def _scikit_learn(model):

@@ -85,7 +85,8 @@ class QuantileSketch:
         return self
 
     def merge(self, other):
-        """Adds the other sketch's stream. Returns the sketch. ValueError for another order or log."""
+        """Adds the other sketch's stream. Returns the sketch. ValueError for another order or log, and for more than 2^53
+        values in all."""
         if not isinstance(other, QuantileSketch):
             raise TypeError(f"a {type(other).__name__} is no QuantileSketch")
         self._call("merge", other._call("copy"))
@@ -109,7 +110,8 @@ class QuantileSketch:
         return answer.reshape(asked.shape) if asked.ndim else float(answer[0])
 
     def quantile(self, q):
-        """The value of rank floor(n q), counted from 0, of the n sorted values; the last one for q = 1.
+        """The value of rank floor(n q), counted from 0, of the n sorted values; the last one for q = 1. Where the values
+        are decimals but for the rounding of their type, the decimal: of float32 0.2 it is the double 0.2.
 
         Parameters
         ----------
@@ -131,7 +133,8 @@ class QuantileSketch:
         return self._answer("quantiles", q)
 
     def rank_bound(self, q):
-        """The largest error of rank, in [0, 1], that `quantile(q)` can have over all streams with this sketch."""
+        """The largest error of rank, in [0, 1], that `quantile(q)` can have over all streams with this sketch.
+        Decimals count as equal where they are but for the rounding of the values' type, as in `cdf`."""
         return self._answer("rank_bounds", q)
 
     def cdf(self, x):
@@ -153,12 +156,13 @@ class QuantileSketch:
 
     def to_bytes(self):
         """84 bytes (133 with log; 14 more where the stream held infinite values, or after several transports), the
-        same on every machine."""
+        same on every machine. ValueError from 2^44 values on."""
         return self._call("to_bytes")
 
     @classmethod
     def from_bytes(cls, data):
-        """The sketch of `to_bytes`. ValueError for other bytes, with the reason."""
+        """The sketch of `to_bytes`, whose moments are rounded: an answer at a tie may be another value of it. ValueError
+        for other bytes, with the reason."""
         return cls._of(_retable.QuantileSketch.from_bytes(bytes(memoryview(data))))
 
     serialize, deserialize = to_bytes, from_bytes

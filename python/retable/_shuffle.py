@@ -87,7 +87,7 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     TypeError
         For arrays of Python objects.
     ValueError
-        For an `out` that does not fit or overlaps x, and for masked arrays.
+        For an `out` that does not fit or overlaps x (unless x has to be copied first), and for masked arrays.
 
     Notes
     -----

@@ -79,6 +79,8 @@ class TreeExplainer:
                 raise ValueError("data has no rows")
         names = feature_names if feature_names is not None else source.names or native.feature_names
         self.feature_names = list(names) or None
+        if feature_names is not None and len(self.feature_names or []) != native.features:
+            raise ValueError(f"{len(feature_names)} feature_names for a model of {native.features} features")
         self._prepare(native, rows, (device, precision, operator.index(threads)))
 
     def _prepare(self, native, background, options):
@@ -108,8 +110,8 @@ class TreeExplainer:
         """"cpu" or "cuda": where values are computed."""
         return self._explainer.device
 
-    def _check(self):
-        if self._source.changed():
+    def _check(self, whole=False):
+        if self._source.changed(whole):
             raise RuntimeError("the model was trained on since this explainer was made: make a new one")
 
     def _blocks(self, rows):
@@ -166,7 +168,8 @@ class TreeExplainer:
             there, on its stream, by an explainer whose `device` is "cuda". In other arrays a feature with
             categories holds its codes; for scikit-learn's models and files of forests the categories.
         check_additivity : bool
-            Compare the sum of each row's values with the model's raw output.
+            Compare the sum of each row's values with the model's raw output, and the model of XGBoost or LightGBM as
+            it is with the one that was read, whole.
 
         Returns
         -------
@@ -180,8 +183,9 @@ class TreeExplainer:
         TypeError, ValueError
             For columns that are not the model's, and for values that are no numbers.
         RuntimeError
-            For a model trained on since (a leaf that LightGBM's `set_leaf_output` changes is not noticed), or
-            where check_additivity finds a difference.
+            For a model trained on since: its object or the number of its trees is another. Trees that change in
+            their place (XGBoost's "update", LightGBM's rollback_one_iter and set_leaf_output, load_model) are noticed
+            where check_additivity is asked for; it finds other differences too.
         """
         if y is not None or tree_limit is not None or approximate:
             raise ValueError("y, tree_limit and approximate are not taken: values are exact, of all trees "
@@ -193,7 +197,8 @@ class TreeExplainer:
         rows, single = self._rows(X)
         phi = self._values(rows)
         if check_additivity:
-            margins = self._model.predict(numpy.ascontiguousarray(rows, numpy.float64))
+            self._check(whole=True)
+            margins = self._model.predict(numpy.ascontiguousarray(rows, numpy.float64), self._options[2])
             gap = numpy.abs(phi.sum(2) - margins) / numpy.maximum(1, numpy.abs(margins))
             if gap.size and not gap.max() <= 1e-4:
                 raise RuntimeError(f"the values of row {int(gap.max(1).argmax())} do not add up to the "

@@ -85,7 +85,10 @@ class _ExtraTrees(BaseEstimator):
                 "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
                 "min_impurity_decrease": float(self.min_impurity_decrease),
                 "bootstrap": bool(self.bootstrap), "seed": seed, "device": self.device,
-                "threads": 0 if self.n_jobs in (None, -1) else _whole(self.n_jobs, "n_jobs", 1)}
+                "threads": self._threads()}
+
+    def _threads(self):
+        return 0 if self.n_jobs in (None, -1) else _whole(self.n_jobs, "n_jobs", 1, ", or None or -1 for all")
 
     def _fit(self, grow, x, targets, weights):
         weights = numpy.empty(0) if weights is None else numpy.ascontiguousarray(weights, numpy.float64)
@@ -100,7 +103,7 @@ class _ExtraTrees(BaseEstimator):
         """(rows, outputs): of rows in GPU memory a DeviceArray, predicted there."""
         check_is_fitted(self)
         if not _device.on_device(X):
-            return self.forest_.predict(self._rows(X))
+            return self.forest_.predict(self._rows(X), self._threads())
         x = _device.View(X, "X")
         if x.dtype != numpy.float32 or len(x.shape) != 2:
             raise TypeError(f"X has the dtype {x.dtype} and {len(x.shape)} axes: rows in GPU memory are float32, of "
@@ -127,7 +130,7 @@ class _ExtraTrees(BaseEstimator):
     def apply(self, X):
         """The number of each row's leaf in each tree: (rows, n_estimators), int64."""
         check_is_fitted(self)
-        return self.forest_.apply(self._rows(X))
+        return self.forest_.apply(self._rows(X), self._threads())
 
     @property
     def feature_importances_(self):
@@ -192,10 +195,11 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         The share of all weight that a leaf has at least, up to 0.5.
     min_impurity_decrease : float
     bootstrap : bool
-        Each tree on rows drawn with replacement, by weight where rows have weights.
+        Each tree on rows drawn with replacement, by weight where rows have weights: as many as have a weight above 0. A
+        row counts as often as it is drawn, for min_samples_split and min_samples_leaf too.
     class_weight : {"balanced"}, dict or None
     n_jobs : int or None
-        Processor threads; None and -1: all.
+        Processor threads, of predictions too; None and -1: all.
     random_state : int, RandomState or None
         One integer, one forest: on every machine, on a processor and on a GPU.
     device : {"auto", "cpu", "cuda"}
@@ -206,7 +210,7 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
     Notes
     -----
-    Rows of float32; NaN is a missing value, whose side is drawn with each cut. Training rows in GPU memory are copied
+    Up to 2,097,152 rows and 65,535 classes; a larger table is refused. Rows of float32; NaN is a missing value, whose side is drawn with each cut. Training rows in GPU memory are copied
     to the host, where they are encoded, also for a GPU. O(rows max_features) a level of a tree.
     Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006; on GPUs after Phang,
     Tanna (algorithms/extratrees/README.md).
@@ -261,7 +265,8 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
     """Extremely randomized trees for one real target (squared error), with scikit-learn's parameters.
 
     Parameters, attributes and notes are those of `ExtraTreesClassifier`, without classes and their weights;
-    max_features is 1.0, all features.
+    max_features is 1.0, all features. Targets are summed in steps of the largest one's size times rows / 2^60: far
+    smaller targets beside a huge one are lost (1e20 beside 1 to 19).
     """
 
     def fit(self, X, y, sample_weight=None):

@@ -41,12 +41,12 @@ Forest Fit(const Matrix<float>& x, const Vector<Target>& targets, const Vector<d
   return *forest;
 }
 
-nb::object Predict(const Forest& forest, const Matrix<float>& x) {
+nb::object Predict(const Forest& forest, const Matrix<float>& x, int threads) {
   const auto outputs = static_cast<std::size_t>(forest.outputs());
   std::vector<double> results(x.shape(0) * outputs);
   {
     const nb::gil_scoped_release released;
-    forest.predict(AsRows(x), results);
+    forest.predict(AsRows(x), results, threads);
   }
   return ToNumpy(std::move(results), {x.shape(0), outputs});
 }
@@ -58,11 +58,11 @@ void PredictOnDevice(const Forest& forest, std::uintptr_t x, std::size_t rows,
                            OnGpu<void>(stream));
 }
 
-nb::object Apply(const Forest& forest, const Matrix<float>& x) {
+nb::object Apply(const Forest& forest, const Matrix<float>& x, int threads) {
   std::vector<std::int64_t> leaves(x.shape(0) * forest.trees());
   {
     const nb::gil_scoped_release released;
-    forest.apply(AsRows(x), leaves);
+    forest.apply(AsRows(x), leaves, threads);
   }
   return ToNumpy(std::move(leaves), {x.shape(0), forest.trees()});
 }

@@ -78,11 +78,11 @@ nb::tuple InteractionIndex(const TreeExplainer& explainer, const Matrix<double>&
   return Sets(found, static_cast<std::size_t>(order));
 }
 
-nb::object Predict(const TreeModel& model, const Matrix<double>& x) {
+nb::object Predict(const TreeModel& model, const Matrix<double>& x, int threads) {
   std::vector<double> margins;
   {
     const nb::gil_scoped_release released;
-    margins = model.predict(Span(x), x.shape(0));
+    margins = model.predict(Span(x), x.shape(0), threads);
   }
   return ToNumpy(std::move(margins), {x.shape(0), static_cast<std::size_t>(model.outputs())});
 }

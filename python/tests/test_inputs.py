@@ -431,3 +431,36 @@ def test_sums_beyond_the_precision_are_refused():
     huge = retable.TreeExplainer(stump.replace("LEAF", "1.7e308").encode(), precision="double")
     with pytest.raises(ValueError, match="64 bits"):
         huge.shap_values(rows)
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_trees_that_change_in_their_place(library):
+    trainer = pytest.importorskip(library)
+    r = numpy.random.default_rng(0)
+    x = r.normal(size=(200, 4))
+    y = x[:, 0] + x[:, 1] * x[:, 2]
+    if library == "xgboost":
+        model = trainer.train({}, trainer.DMatrix(x, label=y), 5)
+    else:
+        model = trainer.train({"verbose": -1}, trainer.Dataset(x, y), 5)
+    explainer = retable.TreeExplainer(model)
+    model.predict(trainer.DMatrix(x) if library == "xgboost" else x)
+    explainer.shap_values(x, check_additivity=True)
+    if library == "xgboost":
+        model.set_param({"process_type": "update", "updater": "refresh", "refresh_leaf": 1})
+        for i in range(5):
+            model.update(trainer.DMatrix(x, label=-3 * y), i)
+    else:
+        model.set_leaf_output(0, 0, 7.0)
+    with pytest.raises(RuntimeError, match="make a new one"):
+        explainer.shap_values(x, check_additivity=True)
+
+
+def test_feature_names_are_one_a_feature():
+    trainer = pytest.importorskip("xgboost")
+    x = numpy.random.default_rng(0).normal(size=(50, 4))
+    model = trainer.train({}, trainer.DMatrix(x, label=x[:, 0]), 2)
+    for names in (["a"], list("abcdefg")):
+        with pytest.raises(ValueError, match=f"{len(names)} feature_names for a model of 4 features"):
+            retable.TreeExplainer(model, feature_names=names)
+    assert retable.TreeExplainer(model, feature_names=list("abcd")).feature_names == list("abcd")

@@ -206,3 +206,11 @@ def test_wrong_arguments():
     with pytest.raises(TypeError):
         sketch.merge(3)
     assert sketch.n == 2
+
+
+def test_more_values_than_are_counted_are_refused():
+    sketch = retable.QuantileSketch().update([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="2\\^53 values"):
+        for _ in range(64):
+            sketch.merge(sketch)
+    assert 2**51 < sketch.n <= 2**53 and sketch.quantile(0.5) == 2

@@ -107,7 +107,7 @@ std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
     throw std::invalid_argument("no data: a forest needs at least one row and one feature");
   }
   if (data.rows > kMaxRows) {
-    throw std::invalid_argument(std::to_string(data.rows) + " rows: exact Gini holds up to " +
+    throw std::invalid_argument(std::to_string(data.rows) + " rows: exact sums hold up to " +
                                 std::to_string(kMaxRows) + "; train on a sample of the rows");
   }
   if (targets.size() != data.rows) {

@@ -147,6 +147,9 @@ void ChebyshevSketch::merge(const QuantileSketch& other) {
   if (same == nullptr || same->sums_.order() != sums_.order() || same->log_ != log_) {
     throw std::invalid_argument("merge of Retable with another method or order");
   }
+  if (count() + same->count() > std::uint64_t{1} << 53) {
+    throw std::length_error("a sketch counts up to 2^53 values");
+  }
   noise_ = std::max(noise_, same->noise_);
   sums_.Merge(same->sums_);
   if (log_) log_sums_.Merge(same->log_sums_);
