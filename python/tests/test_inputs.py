@@ -200,7 +200,7 @@ def test_two_threads_on_one_explainer(explainer, x, want):
 def test_the_gil_is_released(frame):
     model = xgboost.XGBRegressor(n_estimators=60, max_depth=6).fit(frame, targets(frame, "real"))
     explainer = retable.TreeExplainer(model, threads=1)
-    rows = numpy.tile(numbers(frame).astype(numpy.float32), (20, 1))
+    rows = numpy.tile(numbers(frame).astype(numpy.float32), (200, 1))
     counted, stop = [0], threading.Event()
 
     def count():
