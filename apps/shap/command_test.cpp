@@ -558,6 +558,16 @@ TEST_F(ShapCommand, TakesLevelsByTheirText) {
   EXPECT_NE(err_.str().find("order: x; declare"), std::string::npos) << err_.str();
 }
 
+TEST_F(ShapCommand, SaysWhatIsWrongWithAHeader) {
+  std::string forest = kForest;
+  forest.replace(forest.find("\"trees\""), 0, R"("feature_names": ["x", "y"], )");
+  Write("plain.json", forest);
+  Write("spaces.csv", "x, y\n1,2\n");
+  Refuses(Explain("plain.json", "spaces.csv"), {"no column \"y\"", "remove the spaces of \" y\""});
+  Write("semicolons.csv", "x;y\n1;2\n");
+  Refuses(Explain("plain.json", "semicolons.csv"), {"separate fields by commas", "\"x;y\""});
+}
+
 TEST_F(ShapCommand, SaysWhichColumnsItLeavesOut) {
   std::string forest = kForest;
   forest.replace(forest.find("\"trees\""), 0, R"("feature_names": ["x", "y"], )");

@@ -26,6 +26,12 @@ bool Contains(const std::vector<std::string>& list, const std::string& name) {
 }
 
 std::string Nearest(const std::string& name, const std::vector<std::string>& columns) {
+  if (columns.size() == 1 && columns[0].find_first_of(";\t") != std::string::npos) {
+    return "; separate fields by commas, where the header has \"" + columns[0] + "\"";
+  }
+  for (const std::string& column : columns) {
+    if (Trimmed(column) == name) return "; remove the spaces of \"" + column + "\"";
+  }
   const auto near = retable::Nearest(name, columns);
   return near ? "; the nearest is \"" + *near + "\"" : "";
 }

@@ -44,10 +44,7 @@ Forest Fit(const Matrix<float>& x, const Vector<Target>& targets, const Vector<d
 nb::object Predict(const Forest& forest, const Matrix<float>& x, int threads) {
   const auto outputs = static_cast<std::size_t>(forest.outputs());
   std::vector<double> results(x.shape(0) * outputs);
-  {
-    const nb::gil_scoped_release released;
-    forest.predict(AsRows(x), results, threads);
-  }
+  Released([&] { forest.predict(AsRows(x), results, threads); });
   return ToNumpy(std::move(results), {x.shape(0), outputs});
 }
 
@@ -60,10 +57,7 @@ void PredictOnDevice(const Forest& forest, std::uintptr_t x, std::size_t rows,
 
 nb::object Apply(const Forest& forest, const Matrix<float>& x, int threads) {
   std::vector<std::int64_t> leaves(x.shape(0) * forest.trees());
-  {
-    const nb::gil_scoped_release released;
-    forest.apply(AsRows(x), leaves, threads);
-  }
+  Released([&] { forest.apply(AsRows(x), leaves, threads); });
   return ToNumpy(std::move(leaves), {x.shape(0), forest.trees()});
 }
 

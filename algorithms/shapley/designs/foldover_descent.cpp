@@ -134,7 +134,7 @@ class FoldoverDescent final : public PermutationSampler {
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     if (d > kLargestFolded) {
-      throw std::invalid_argument("Foldover-descent: at most 361 players");
+      throw std::invalid_argument("Foldover-descent: at most 361 players; take Orthogonal");
     }
     PermutationSample sample = EmptySample(n, d);
     const std::vector<std::int32_t> base = BaseOrders(n, d, seed);
