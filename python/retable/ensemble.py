@@ -28,9 +28,9 @@ def _whole(value, name, least, more=""):
 
 def _share(value, rows, name, least):
     """A number of rows, given as one or as a fraction of all."""
-    if isinstance(value, numbers.Real) and 0 < value < 1:
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) and 0 < value <= 1:
         return max(least, int(numpy.ceil(value * rows)))
-    return _whole(value, name, least, ", or a fraction between 0 and 1")
+    return _whole(value, name, least, ", or a fraction up to 1.0")
 
 
 class _ExtraTrees(BaseEstimator):
@@ -77,6 +77,8 @@ class _ExtraTrees(BaseEstimator):
         depth = 0 if self.max_depth is None else _whole(self.max_depth, "max_depth", 1)
         if not isinstance(self.bootstrap, (bool, numpy.bool_)):
             raise ValueError(f"bootstrap is {self.bootstrap!r}: give True or False")
+        if not isinstance(self.device, str):
+            raise ValueError(f"device is {self.device!r}: give \"auto\", \"cpu\" or \"cuda\"")
         leaves = 0 if self.max_leaf_nodes is None else _whole(self.max_leaf_nodes, "max_leaf_nodes", 2)
         return {"trees": _whole(self.n_estimators, "n_estimators", 1), "max_depth": depth,
                 "min_samples_split": _share(self.min_samples_split, rows, "min_samples_split", 2),

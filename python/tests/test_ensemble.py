@@ -174,9 +174,10 @@ def test_wrong_parameters(cancer):
                   {"max_features": 31}, {"max_features": "all"}, {"max_leaf_nodes": 1}, {"min_samples_leaf": 0},
                   {"min_samples_leaf": -2**40},
                   {"min_samples_split": 1.5}, {"min_samples_split": 1}, {"min_samples_split": -5}, {"min_impurity_decrease": -1.0}, {"device": "tpu"},
-                  {"n_jobs": 0}, {"bootstrap": "no"}):
+                  {"device": None}, {"n_jobs": 0}, {"n_jobs": -2}, {"bootstrap": "no"}):
         with pytest.raises(ValueError):
             ExtraTreesClassifier(**wrong).fit(x, y)
+    assert len(ExtraTreesClassifier(2, min_samples_split=1.0).fit(x, y).forest_.tree(0)["feature"]) == 3  # all rows
     with pytest.raises(ValueError, match="zero|add up to 0"):
         ExtraTreesClassifier(3).fit(x, y, numpy.zeros(len(y)))
     with pytest.raises(ValueError, match="infinity|inf"):
