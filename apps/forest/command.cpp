@@ -84,9 +84,9 @@ Learned ReadTargets(const Table& table, bool regression) {
   if (regression) return learned;
   std::map<std::string, std::uint32_t> codes;
   for (const std::string& name : table.target) codes.emplace(name, 0);
+  const std::string& file = table.labels.empty() ? table.data : table.labels;
   if (codes.size() > extratrees::kMaxClasses) {
-    throw std::invalid_argument((table.labels.empty() ? table.data : table.labels) +
-                                ": the target has " + std::to_string(codes.size()) +
+    throw std::invalid_argument(file + ": the target has " + std::to_string(codes.size()) +
                                 " classes, more than " + std::to_string(extratrees::kMaxClasses) +
                                 ": if it is a number, give --regression");
   }
@@ -95,9 +95,8 @@ Learned ReadTargets(const Table& table, bool regression) {
     const auto number = ClassNumber(name);
     const auto spelt = number ? numbers.emplace(*number, name) : std::pair(numbers.end(), true);
     if (!spelt.second) {
-      throw std::invalid_argument((table.labels.empty() ? table.data : table.labels) +
-                                  ": the classes \"" + spelt.first->second + "\" and \"" + name +
-                                  "\" are one number: spell them alike");
+      throw std::invalid_argument(file + ": the classes \"" + spelt.first->second + "\" and \"" +
+                                  name + "\" are one number: spell them alike");
     }
     code = static_cast<std::uint32_t>(learned.names.size());
     learned.names.push_back(name);

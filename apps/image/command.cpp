@@ -159,7 +159,7 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
                                 std::to_string(d) + " tiles");
     }
     WriteValues(estimator->estimate(*game, budget, a.seed).values, tiled, a.tile, to);
-    (file && !IsStandardOutput(a.out) ? out : err)
+    (IsStandardOutput(a.out) ? err : out)
         << "class " << answer << ", log-odds " << LogOdds(logits, answer) << ", " << d
         << " tiles by " << 2 * pairs << " permutations of " << a.method << "\n";
   }

@@ -132,7 +132,7 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   const std::string discrepancy = DiscrepancyText(sample, a);
   Write(sample, file ? *file : out);
   if (file) file->Commit();
-  (a.out.empty() || IsStandardOutput(a.out) ? err : out)
+  (IsStandardOutput(a.out) ? err : out)
       << a.n << " permutations of " << a.d << " by " << a.method
       << (sample.weights.empty() ? ", equal weights" : ", weighted") << "; " << discrepancy
       << (a.out.empty() ? "" : ", written to " + a.out) << "\n";

@@ -60,11 +60,11 @@ ResultPieces::ResultPieces(const std::string& out, const std::string& data,
   if (fs::exists(out_, ignored) && !fs::is_regular_file(out_, ignored)) {
     throw OutputRefused(out_ + " is no file; --shard and --resume make one");
   }
-  const fs::path description_of_result = AboutFile(out_);
-  const std::string text = ReadOrEmpty(description_of_result);
+  const fs::path beside = AboutFile(out_);
+  const std::string text = ReadOrEmpty(beside);
   const auto then = nlohmann::ordered_json::parse(text, nullptr, false);
   if (!text.empty() && !(then.is_object() && then.contains("result") && then.contains("data"))) {
-    throw OutputRefused(description_of_result.string() +
+    throw OutputRefused(beside.string() +
                         " is no description of a result, and would be overwritten; move it away");
   }
   if (complete()) return;

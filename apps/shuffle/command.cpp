@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <filesystem>
 #include <iomanip>
 #include <mutex>
 #include <ostream>
@@ -16,7 +15,6 @@
 #include "base/atomic_file.hpp"
 #include "base/files/output_paths.hpp"
 #include "base/parallel.hpp"
-#include "base/text/ascii.hpp"
 #include "harness/cli/verbs.hpp"
 
 namespace retable::experiments {
@@ -30,7 +28,7 @@ struct Options {
   double samples = 1e5;
   double alpha = 1e-4;
   RowsRequest rows;
-  std::string in, to;
+  std::string to;
   std::uint64_t of = 0, take = 0;
 };
 
@@ -101,14 +99,13 @@ int RunBattery(const Options& options, std::ostream& out) {
   return rejected ? 3 : 0;
 }
 
-int Rows(Options& options, std::ostream& out) {
-  KeepInputs(options.to, {options.in});
-  options.rows.csv = LowerCase(std::filesystem::path(options.in).extension().string()) == ".csv";
-  std::string content = ReadWhole(options.in);
+int Rows(const Options& options, std::ostream& out) {
+  KeepInputs(options.to, {options.rows.file});
+  std::string content = ReadWhole(options.rows.file);
   try {
     content = RowsInRandomOrder(content, options.rows);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(options.in + ": " + error.what());
+    throw std::invalid_argument(options.rows.file + ": " + error.what());
   }
   if (options.to.empty()) {
     out << content;
@@ -126,7 +123,7 @@ int Sample(const Options& options, std::ostream& out) {
 
 // The words of `rows` and `sample`.
 void AddRowOptions(CLI::App& rows, CLI::App& sample, Options& options) {
-  rows.add_option("--in", options.in, "the file")->required();
+  rows.add_option("--in", options.rows.file, "the file")->required();
   rows.add_option("--out", options.to, "where to; the standard output if not given");
   rows.add_option("--row-bytes", options.rows.row_bytes,
                   "bytes of a row of a binary file; 0: lines of a text, records of a .csv")

@@ -182,6 +182,8 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"rows", "--in", in, "--take", "2"}, "seven.bin: there are 1 rows");
   fails({"rows", "--in", in, "--take", "1", "--method", "Partition"}, "excludes");
   fails({"rows", "--in", in, "--header", "2"}, "--header");
+  fails({"rows", "--in", Written(folder.path() / "open.csv", "a\n\"b\n")},
+        "open.csv:2: a quoted field is never closed");
   fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
   fails({"rows", "--in", in, "--method", "External"}, "no shuffler \"External\" on cpu");
   fails({"rows", "--in", in, "--header", "-1"}, "--header: -1 is less than 0");

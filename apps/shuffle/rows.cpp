@@ -10,6 +10,8 @@
 #include "algorithms/common/method_by_name.hpp"
 #include "algorithms/shuffle/selection/sample.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/csv/reader.hpp"
+#include "base/files/table_format.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -21,35 +23,16 @@ std::unique_ptr<Shuffler> MakeShuffler(const std::string& name) {
   return MethodByName<Shuffler>("shuffler", name, Device::kCpu, {"Gather", "External"}).make({});
 }
 
-// Where a record of comma-separated values ends: its line breaks may be in quotes, which open at
-// the beginning of a field. npos where one stays open.
-std::size_t EndOfRecord(std::string_view text) {
-  bool quoted = false, at_field = true;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n' && !quoted) return i;
-    if (c == '"' && (quoted || at_field)) {
-      quoted = !quoted;
-      at_field = !quoted;  // of two quotes the second opens again
-      continue;
-    }
-    at_field = !quoted && c == ',';
-  }
-  return quoted ? std::string_view::npos : text.size() - 1;
-}
-
-// Each with its line break.
-std::vector<std::string_view> Lines(std::string_view text, bool csv) {
+// Each with its line end.
+std::vector<std::string_view> Lines(std::string_view text, const std::string& file) {
+  CsvRecords records(
+      {text, file},
+      {.quotes = FormatOf(file) == TableFormat::kCsv, .blank_lines = true, .utf8 = false});
   std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = csv ? EndOfRecord(text) : std::min(text.find('\n'), text.size() - 1);
-    if (end == std::string_view::npos) {
-      throw std::invalid_argument("record " + std::to_string(lines.size() + 1) +
-                                  " opens a quote that nothing closes; close it, or name the file "
-                                  ".txt, whose lines are taken as they are");
-    }
-    lines.push_back(text.substr(0, end + 1));
-    text.remove_prefix(end + 1);
+  for (CsvRecord record; records.Next(record);) {
+    const std::size_t length = record.text.size() + record.end.size();
+    lines.push_back(text.substr(0, length));
+    text.remove_prefix(length);
   }
   return lines;
 }
@@ -61,7 +44,7 @@ void CheckCount(std::uint64_t wanted, std::uint64_t rows, const char* what) {
 }
 
 std::string LinesInOrder(const std::string& content, const RowsRequest& request) {
-  std::vector<std::string_view> lines = Lines(content, request.csv);
+  std::vector<std::string_view> lines = Lines(content, request.file);
   CheckCount(request.header, lines.size(), "--header");
   std::string result;
   result.reserve(content.size() + 2);

@@ -11,10 +11,10 @@
 namespace retable::experiments {
 
 struct RowsRequest {
+  std::string file;                  //!< the name of what is read: lines of a .csv are its records
   std::string method = "Partition";  //!< a CPU method of the registry
   std::uint64_t seed = 1;
   std::size_t row_bytes = 0;          //!< 0: lines
-  bool csv = false;                   //!< lines are records: in quotes they may hold line breaks
   std::uint64_t header = 0;           //!< lines (or rows) that stay in front
   std::optional<std::uint64_t> take;  //!< sample size, without replacement; none: all rows
 };
@@ -23,8 +23,7 @@ struct RowsRequest {
 //! the first line's; line ends stay as they are. Memory: the content twice and 16 bytes a line. A
 //! sample follows SampleWithoutReplacement, everything else the method.
 //! @throws std::invalid_argument when row_bytes does not divide the content, for an unknown method,
-//! for a quote of a record that stays open, and for a header or a sample of more rows than there
-//! are.
+//! and for a header or a sample of more rows than there are; CsvError for a quote that stays open.
 std::string RowsInRandomOrder(const std::string& content, const RowsRequest& request);
 
 }  // namespace retable::experiments

@@ -63,6 +63,7 @@ void KeepInputs(const fs::path& out, std::initializer_list<fs::path> inputs) {
 bool IsStandardOutput(const fs::path& path) {
   struct stat named {
   }, standard{};
+  if (path.empty()) return true;
   return stat(path.c_str(), &named) == 0 && fstat(STDOUT_FILENO, &standard) == 0 &&
          named.st_dev == standard.st_dev && named.st_ino == standard.st_ino;
 }

@@ -21,7 +21,8 @@ class OutputRefused : public std::invalid_argument {
 void KeepInputs(const std::filesystem::path& out,
                 std::initializer_list<std::filesystem::path> inputs);
 
-//! Whether a path is that of the standard output: what is said beside a result belongs elsewhere.
+//! Whether a result goes to the standard output, by its path or for want of one: what is said
+//! beside it belongs elsewhere.
 bool IsStandardOutput(const std::filesystem::path& path);
 
 //! @param own names of which a folder of such results has at least one

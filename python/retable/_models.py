@@ -17,8 +17,9 @@ class Source:
     values_are_categories : whether an array's numbers are the categories themselves, not their codes
     counts_categories : whether a frame's categories that the model does not list stand for their codes (XGBoost,
         LightGBM), not for their numbers
-    changed : a function that tells whether the model was trained on since it was read; it holds what it
-        compares with, since the id of what is gone is given to another
+    changed : a function that tells whether the model was trained on since it was read, by what `state` gives and,
+        where the whole model is asked for, by the bytes that `read` makes again; it holds what it compares with,
+        since the id of what is gone is given to another
     """
 
     def __init__(self, data, *, single_is_array=False, names=None, values_are_categories=False,
@@ -69,6 +70,7 @@ def _lightgbm(model):
     names = booster.feature_name()
     if names == [f"Column_{i}" for i in range(len(names))]:
         names = None
+
     def read():
         return booster.model_to_string().encode()
 

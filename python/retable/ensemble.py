@@ -212,8 +212,9 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
     Notes
     -----
-    Up to 2,097,152 rows and 65,535 classes; a larger table is refused. Rows of float32; NaN is a missing value, whose side is drawn with each cut. Training rows in GPU memory are copied
-    to the host, where they are encoded, also for a GPU. O(rows max_features) a level of a tree.
+    Up to 2,097,152 rows and 65,535 classes; a larger table is refused. Rows of float32; NaN is a missing value, whose
+    side is drawn with each cut. Training rows in GPU memory are copied to the host, where they are encoded, also for a
+    GPU. O(rows max_features) a level of a tree.
     Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006; on GPUs after Phang,
     Tanna (algorithms/extratrees/README.md).
     """
@@ -267,8 +268,8 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
     """Extremely randomized trees for one real target (squared error), with scikit-learn's parameters.
 
     Parameters, attributes and notes are those of `ExtraTreesClassifier`, without classes and their weights;
-    max_features is 1.0, all features. Targets are summed in steps of the largest one's size times rows / 2^60: far
-    smaller targets beside a huge one are lost (1e20 beside 1 to 19).
+    max_features is 1.0, all features. Targets are rounded, by the largest one's size times trees / 2^60 at most:
+    beside a target of 1e20, those of a few units are 0.
     """
 
     def fit(self, X, y, sample_weight=None):

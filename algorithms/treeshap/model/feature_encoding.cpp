@@ -9,14 +9,13 @@ namespace retable::treeshap {
 
 void CategoryMap::add(const std::vector<std::string>& words, std::optional<double> number) {
   for (const std::string& word : words) words_.emplace(word, count_);
-  if (number) {
-    // A double holds every integer to 2^53; beyond, another category would be taken for this one.
-    if (std::abs(*number) >= 0x1p53) {
-      throw std::invalid_argument("a category is a number beyond 2^53, " + FormatNumber(*number) +
-                                  ": train with these categories as text");
-    }
-    numbers_.emplace(*number, count_);
+  // A double holds every integer to 2^53; beyond, another category would be taken for this one.
+  const bool told_apart = number && std::abs(*number) < 0x1p53;
+  if (number && !told_apart && words.empty()) {
+    throw std::invalid_argument("a category is a number beyond 2^53, " + FormatNumber(*number) +
+                                ": train with these categories as text");
   }
+  if (told_apart) numbers_.emplace(*number, count_);
   ++count_;
 }
 
@@ -51,10 +50,7 @@ std::string CategoryMap::summary() const {
 void FeatureEncoding::set_levels(const std::vector<std::string>& levels, bool unknown_refused) {
   refuses_unknown = unknown_refused;
   number = levels.empty();
-  for (const std::string& level : levels) {
-    const auto value = ParseNumber(level);
-    categories.add({level}, value && std::abs(*value) < 0x1p53 ? value : std::nullopt);
-  }
+  for (const std::string& level : levels) categories.add({level}, ParseNumber(level));
 }
 
 }  // namespace retable::treeshap

@@ -32,7 +32,8 @@ RETABLE_HD float ClampInfinity(float x) {
 class CategoryMap {
  public:
   //! Appends a category: words that are taken for it, compared exactly, or a number, or both.
-  //! @throws std::invalid_argument for a number beyond 2^53
+  //! A number of 2^53 and more is left out beside words. @throws std::invalid_argument where it is
+  //! all there is
   void add(const std::vector<std::string>& words, std::optional<double> number = {});
 
   bool empty() const { return count_ == 0; }
