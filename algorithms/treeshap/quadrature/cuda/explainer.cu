@@ -81,10 +81,10 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     for (auto& pairs : pairs_) pairs.reset();
     shape_.features = model.features;
     shape_.groups = model.groups;
-    const std::size_t all_leaves = LeafCount(model);
-    const bool small = all_leaves < kMinSharedLeaves;
+    leaves_ = LeafCount(model);
+    const bool small = leaves_ < kMinSharedLeaves;
     const AnnotatedModel annotated = CutTrees(
-        whole, small ? kLeavesOfSmallPart : std::max(kLeavesOfPart, all_leaves / kPartsOfModel));
+        whole, small ? kLeavesOfSmallPart : std::max(kLeavesOfPart, leaves_ / kPartsOfModel));
     TapeOptions options;
     options.segment_words = SegmentWords(annotated);
     if (small) OneTape(annotated, options);
@@ -163,7 +163,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     const bool many = rows >= kMinSharedRows;
     std::unique_ptr<DeviceInteractions>& pairs = pairs_[many ? 1 : 0];
     if (pairs == nullptr) {
-      const bool small = LeafCount(model_) < kManyLeaves;
+      const bool small = leaves_ < kManyLeaves;
       DerivativeOptions by_derivatives;
       if (small) by_derivatives.tile_leaves = 32;  // enough parts for all blocks
       pairs = ByDerivatives(many, small)
@@ -232,7 +232,8 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   // others are explained.
   std::size_t RowsAtOnce(std::size_t rows) const {
     std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMaxRowsAtOnce);
-    if (rows * (features() + ValuesPerRow(shape_)) >= kNumbersOfTwoPieces) {
+    const std::size_t numbers = features() + ValuesPerRow(shape_);  // that travel with a row
+    if (rows * numbers >= kNumbersOfTwoPieces && leaves_ <= numbers * kLeavesOfTwoPieces) {
       count = std::min(count, (rows + 1) / 2);
     }
     if (shares_) {
@@ -360,6 +361,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
   AccumulatorLayout layout_ = AccumulatorLayout::kPerFeature;
+  std::size_t leaves_ = 0;
   TreeEnsemble model_;                            // for interactions, compiled at first use
   std::unique_ptr<DeviceInteractions> pairs_[2];  // for few rows and for many
   std::vector<double> expected_;

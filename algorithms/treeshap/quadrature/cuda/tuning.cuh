@@ -46,6 +46,9 @@ inline constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
 //! while the first is explained. H100, 2026-11-27: 4 million 10 % faster, 5.6 million 15 %, 1.3
 //! million half as fast; three pieces are no faster.
 inline constexpr std::size_t kNumbersOfTwoPieces = std::size_t{3} << 20;
+//! Most leaves of such a model for each value and result of a row: the kernels of a larger one take
+//! much longer than the transfers, and two pieces have more row classes than one.
+inline constexpr std::size_t kLeavesOfTwoPieces = 64;
 //! Bytes of the tables of all tapes, if every row is a row class of its own.
 inline constexpr std::size_t kTableBytes = std::size_t{8} << 30;
 //! Words of a segment with shared subtrees, and ranges of a batch: with 40 blocks of rows 54 ranges
