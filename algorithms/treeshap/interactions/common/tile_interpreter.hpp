@@ -31,7 +31,11 @@ RETABLE_HD void LoadPoints(const Float4* at, float (&to)[Q]) {
 //! Where `memory`'s row is at `split`. General: with missing values and categories.
 template <bool General, class Memory>
 RETABLE_HD tape::Side Locate(const Float4& split, Memory& memory) {
-  return tape::SideOf<General, General>(split, memory.X(tape::Bits(split.w)), memory);
+  const float x = memory.X(tape::Bits(split.w));
+  return tape::SideOf<General, General>(split, x, [&] {
+    return tape::Side{tape::IsAtCategory(split, false, x, memory),
+                      tape::IsAtCategory(split, true, x, memory)};
+  });
 }
 
 }  // namespace retable::treeshap::tiles

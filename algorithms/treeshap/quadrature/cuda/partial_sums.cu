@@ -22,50 +22,38 @@ __global__ void ClearColumns(const std::uint32_t* columns, std::uint32_t stride,
   partial[static_cast<std::size_t>(columns[blockIdx.x]) * stride + row] = 0;
 }
 
-// Neighbouring positions of a column that a lane reads at once.
-template <class Sum>
-struct Lane {
-  using Vector = Sum;
-  static constexpr std::uint32_t kPositions = 1;
-};
-template <>
-struct Lane<float> {
-  using Vector = float4;
-  static constexpr std::uint32_t kPositions = 4;
+// Numbers at neighbouring positions: what a lane reads of a column, and what it sums up to.
+template <class Number, std::uint32_t kCount>
+struct alignas(sizeof(Number) * kCount) Neighbours {
+  Number at[kCount];
 };
 
-__device__ __forceinline__ void AddTo(double (&sum)[1], double one) {
-  sum[0] += one;
-}
-__device__ __forceinline__ void AddTo(double (&sum)[4], const float4& four) {
-  sum[0] += four.x;
-  sum[1] += four.y;
-  sum[2] += four.z;
-  sum[3] += four.w;
-}
-
-// A block takes 32 lanes' positions and 32 features of a group, a warp four features, whose columns
-// are one list. Sums are read with positions as lanes and written, by way of shared memory, with
-// features as lanes. Fresh: every number of the group is written; the expected value becomes 0.
+// A block takes 32 lanes' positions and kFeatures features of a group, a warp some of the features,
+// whose columns are one list. Sums are read with positions as lanes and written, by way of shared
+// memory, with features as lanes, kFeatures of a row side by side: a sector of memory that is
+// written in two parts costs more than a whole one. Fresh: every number of the group is written;
+// the expected value becomes 0.
 template <class Sum, class Result, bool Fresh>
 __global__ void __launch_bounds__(kAddThreads)
     AddColumns(const Sum* partial, const std::uint32_t* columns, const std::uint32_t* begin,
                const std::uint32_t* row_order, std::uint32_t features, std::uint32_t stride,
                std::uint32_t rows, std::uint32_t groups, Result* out) {
-  using Vector = typename Lane<Sum>::Vector;
-  constexpr std::uint32_t kOwn = Lane<Sum>::kPositions;
-  constexpr std::uint32_t kPositions = 32 * kOwn;
-  constexpr std::uint32_t kEach = 32 / (kAddThreads / 32);  // features of a warp
-  constexpr std::uint32_t kAhead = 4;
-  __shared__ double tile[32][kPositions + 1];
+  constexpr std::uint32_t kOwn = kAddedPositions<Sum> / 32;
+  constexpr std::uint32_t kFeatures = kAddedFeatures<Sum, Result>;
+  using Read = Neighbours<Sum, kOwn>;
+  using Own = Neighbours<Result, kOwn>;
+  constexpr std::uint32_t kWarps = kAddThreads / 32;
+  constexpr std::uint32_t kAhead = 8;
+  __shared__ Own tile[kFeatures][33];  // 33: lanes that take a feature each use all banks
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t warp = threadIdx.x / 32;
-  const std::uint32_t first_position = blockIdx.x * kPositions;
-  const std::uint32_t first_feature = blockIdx.y * 32;
+  const std::uint32_t first_position = blockIdx.x * kAddedPositions<Sum>;
+  const std::uint32_t first_feature = blockIdx.y * kFeatures;
   const std::uint32_t group = blockIdx.z;
   const std::uint32_t side = features + 1;
-  const std::uint32_t own = min(first_feature + warp * kEach, features);
-  const std::uint32_t own_end = min(own + kEach, features);
+  const std::uint32_t each = (min(features - first_feature, kFeatures) + kWarps - 1) / kWarps;
+  const std::uint32_t own = min(first_feature + warp * each, features);
+  const std::uint32_t own_end = min(own + each, features);
   // Lane i: where the list of the warp's i-th feature begins.
   const std::uint32_t begins = __ldg(begin + group * features + min(own + lane, own_end));
   const auto list_begin = [&](std::uint32_t feature) {
@@ -77,9 +65,10 @@ __global__ void __launch_bounds__(kAddThreads)
   std::uint32_t end = list_begin(min(own + 1, own_end));
   double sum[kOwn] = {};
   const auto next_feature = [&] {
+    Own& to = tile[f - first_feature][lane];
 #pragma unroll
     for (std::uint32_t i = 0; i < kOwn; ++i) {
-      tile[f - first_feature][lane * kOwn + i] = sum[i];
+      to.at[i] = static_cast<Result>(sum[i]);
       sum[i] = 0;
     }
     ++f;
@@ -88,31 +77,38 @@ __global__ void __launch_bounds__(kAddThreads)
   std::uint32_t numbers = 0;  // of columns: lane i has that of the i-th of 32
   for (std::uint32_t done = 0; c < last; c += kAhead, done += kAhead) {
     if (done % 32 == 0) numbers = __ldg(columns + min(c + lane, last - 1));
-    Vector read[kAhead];
+    Read read[kAhead];
 #pragma unroll
     for (std::uint32_t i = 0; i < kAhead; ++i) {
       const std::size_t column = __shfl_sync(0xffffffffu, numbers, done % 32 + i);
-      read[i] = __ldcs(reinterpret_cast<const Vector*>(partial + column * stride + first_position) +
-                       lane);
+      read[i] = reinterpret_cast<const Read*>(partial + column * stride + first_position)[lane];
     }
 #pragma unroll
     for (std::uint32_t i = 0; i < kAhead; ++i) {
       if (c + i >= last) break;
       while (c + i >= end) next_feature();
-      AddTo(sum, read[i]);
+#pragma unroll
+      for (std::uint32_t k = 0; k < kOwn; ++k) sum[k] += read[i].at[k];
     }
   }
   while (f < own_end) next_feature();
   __syncthreads();
-  const std::uint32_t to_feature = first_feature + lane;
-  for (std::uint32_t i = warp; i < kPositions; i += kAddThreads / 32) {
-    const std::uint32_t position = first_position + i;
-    const std::uint32_t row = std::is_same_v<Sum, float> ? position : RowAtPosition(position);
-    if (row >= rows || to_feature >= side) continue;
-    const std::uint32_t target = row_order == nullptr ? row : row_order[row];
-    const double value = to_feature < features ? tile[lane][i] : 0;
-    Result* to = out + (static_cast<std::size_t>(target) * groups + group) * side + to_feature;
-    *to = static_cast<Result>(Fresh ? value : *to + value);
+  for (std::uint32_t i = warp; i < 32; i += kWarps) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < kOwn; ++k) {
+      const std::uint32_t position = first_position + i * kOwn + k;
+      const std::uint32_t row = std::is_same_v<Sum, float> ? position : RowAtPosition(position);
+      if (row >= rows) continue;
+      const std::uint32_t target = row_order == nullptr ? row : row_order[row];
+      Result* to = out + (static_cast<std::size_t>(target) * groups + group) * side;
+#pragma unroll
+      for (std::uint32_t j = lane; j < kFeatures; j += 32) {
+        const std::uint32_t feature = first_feature + j;
+        if (feature >= side) break;
+        const Result value = feature < features ? tile[j][i].at[k] : 0;
+        to[feature] = Fresh ? value : to[feature] + value;
+      }
+    }
   }
 }
 
@@ -165,15 +161,16 @@ void PartialSums::Clear(double* partial, std::uint32_t stride, cudaStream_t stre
 template <bool Fresh, class Result>
 void PartialSums::AddTo(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
                         std::uint32_t rows, Result* out, cudaStream_t stream) const {
-  const auto add = [&](auto kernel, auto* sums, std::uint32_t positions) {
-    const dim3 grid(stride / positions, features_ / 32 + 1, groups_);
-    kernel<<<grid, kAddThreads, 0, stream>>>(sums, columns_.data(), begin_.data(), row_order,
-                                             features_, stride, rows, groups_, out);
+  const auto add = [&]<class Sum>(const Sum* sums) {
+    const dim3 grid(stride / kAddedPositions<Sum>, features_ / kAddedFeatures<Sum, Result> + 1,
+                    groups_);
+    AddColumns<Sum, Result, Fresh><<<grid, kAddThreads, 0, stream>>>(
+        sums, columns_.data(), begin_.data(), row_order, features_, stride, rows, groups_, out);
   };
   if (written_once_) {
-    add(AddColumns<float, Result, Fresh>, reinterpret_cast<const float*>(partial), 128);
+    add(reinterpret_cast<const float*>(partial));
   } else {
-    add(AddColumns<double, Result, Fresh>, partial, 32);
+    add(partial);
   }
   CheckCuda(cudaGetLastError(), "adding sums");
 }

@@ -47,7 +47,8 @@ inline constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
 //! million half as fast; three pieces are no faster.
 inline constexpr std::size_t kNumbersOfTwoPieces = std::size_t{3} << 20;
 //! Most leaves of such a model for each value and result of a row: the kernels of a larger one take
-//! much longer than the transfers, and two pieces have more row classes than one.
+//! much longer than the transfers, and two pieces have more row classes than one. H200, 2026-11-28:
+//! 135 leaves, the call 1.92 to 1.80 ms.
 inline constexpr std::size_t kLeavesOfTwoPieces = 64;
 //! Bytes of the tables of all tapes, if every row is a row class of its own.
 inline constexpr std::size_t kTableBytes = std::size_t{8} << 30;
@@ -103,7 +104,8 @@ inline constexpr std::uint32_t kMaxTeamWarps = 4;
 inline constexpr std::uint32_t kGroupedRows = 11264;
 //! The same where a block's shared memory is too small for them.
 inline constexpr std::uint32_t kFewerGroupedRows = 5632;
-//! Up to this many rows, three quarters of the small hash table, blocks are small and many.
+//! Up to this many rows blocks are small and many: three eighths of the small hash table. H200,
+//! 2026-11-28: 38 and 61 us with half the threads and slots, now 13 and 15.
 inline constexpr std::uint32_t kFewGroupedRows = 768;
 //! A block's threads, its hash table's bits, and the resident blocks.
 struct ManyRows {
@@ -113,14 +115,21 @@ struct FewerRows {
   static constexpr std::uint32_t kThreads = 512, kBits = 13, kBlocks = 1, kRows = kFewerGroupedRows;
 };
 struct FewRows {
-  static constexpr std::uint32_t kThreads = 64, kBits = 10, kBlocks = 24, kRows = kFewGroupedRows;
+  static constexpr std::uint32_t kThreads = 128, kBits = 11, kBlocks = 12, kRows = kFewGroupedRows;
 };
 //! Entries of a block's list of rows whose slot another key owns, eight rows an entry.
 inline constexpr std::uint32_t kListedEights = 512;
 
 // Partial sums and the order of rows: threads of a block.
 inline constexpr std::uint32_t kClearThreads = 128;
-inline constexpr std::uint32_t kAddThreads = 256;
+inline constexpr std::uint32_t kAddThreads = 512;
+//! Positions and features of a block that adds partial sums: 33 KiB of shared memory. H200,
+//! 2026-11-28: with 128 positions and 32 features, 100 us for 157 MB of results; to write them
+//! alone took 111 us so and 61 with 128 features, 47 where rows were whole sectors.
+template <class Sum>
+inline constexpr std::uint32_t kAddedPositions = sizeof(Sum) == 4 ? 64 : 32;
+template <class Sum, class Result>
+inline constexpr std::uint32_t kAddedFeatures = 8192 * 4 / sizeof(Result) / kAddedPositions<Sum>;
 inline constexpr std::uint32_t kFindThreads = 128;
 inline constexpr std::uint32_t kSortThreads = 1024;
 

@@ -43,9 +43,10 @@ RETABLE_HD float MultiplyAdd(float a, float b, float c) {
 //! A node record in registers.
 template <int Q>
 struct Record {
+  const Float4* tape;
   float word[4 * RecordSize(Q)];
 
-  RETABLE_HD explicit Record(const Float4* at) {
+  RETABLE_HD explicit Record(const Float4* at) : tape(at) {
     RETABLE_UNROLL
     for (int i = 0; i < RecordSize(Q); ++i) {
       const Float4 four = at[i];
@@ -87,48 +88,87 @@ struct Side {
   }
 };
 
-//! The side of a value, `split` as the first four words of a record. General: it may be missing;
-//! Categories: the split may be categorical.
-template <bool General, bool Categories, class Memory>
-RETABLE_HD Side SideOf(const Float4& split, float x, const Memory& memory) {
+//! The side of a value, `split` as the first four words of a record. General: it may be missing.
+//! Categories: the split may be categorical, and `category` gives its side.
+template <bool General, bool Categories, class Category>
+RETABLE_HD Side SideOf(const Float4& split, float x, const Category& category) {
   const std::uint32_t bits = Bits(split.w);
-  bool inside = (x >= split.x) & (x < split.y);
-  bool above = x >= split.z;
+  Side side{((x >= split.x) & (x < split.y)) != 0, x >= split.z};
   if constexpr (Categories) {
-    if ((bits & kCategorical) != 0) {
-      const std::uint32_t set = Bits(split.x);
-      inside = set == ~0u || memory.InSet(set, x);
-      above = !memory.InSet(Bits(split.y), x);
-    }
+    if ((bits & kCategorical) != 0) side = category();
   }
   if constexpr (General) {
     const bool missing = x != x;
-    inside = missing ? (bits & kMissingInside) != 0 : inside;
-    above = missing ? (bits & kMissingAbove) != 0 : above;
+    side.inside = missing ? (bits & kMissingInside) != 0 : side.inside;
+    side.above = missing ? (bits & kMissingAbove) != 0 : side.above;
   }
-  return {inside, above};
+  return side;
 }
 
-//! The side of each row. General: with missing values and, where memory has them, categories.
+//! Whether a value is inside of a categorical split, or above it.
+template <class Memory>
+RETABLE_HD bool IsAtCategory(const Float4& split, bool above, float x, const Memory& memory) {
+  const std::uint32_t set = Bits(above ? split.y : split.x);
+  return (set == ~0u || memory.InSet(set, x)) != above;
+}
+
+//! Sides of R rows at the categorical splits of an instruction.
+template <int R>
+class CategorySides {
+ public:
+  //! Finds them for `nodes` records. Loops of their own, for all nodes and sides: code that stands
+  //! among the other splits is read with them.
+  template <int Q, class Memory>
+  RETABLE_HD void Find(const Float4* at, int nodes, const Memory& memory) {
+    RETABLE_ROLLED
+    for (int node = 0; node < nodes; ++node) {
+      const Float4 split = at[node * RecordSize(Q)];
+      if ((Bits(split.w) & kCategorical) == 0) continue;
+      float x[R];
+      memory.X(Bits(split.w), x);
+      RETABLE_ROLLED
+      for (int i = 0; i < 2 * R; ++i) {
+        const bool is = IsAtCategory(split, i % 2 != 0, i < 2 ? x[0] : x[R - 1], memory);
+        sides_ |= static_cast<std::uint32_t>(is) << (node * 2 * R + i);
+      }
+    }
+  }
+
+  RETABLE_HD Side At(int node, int r) const {
+    const std::uint32_t two = sides_ >> (2 * (node * R + r));
+    return {(two & 1u) != 0, (two & 2u) != 0};
+  }
+
+ private:
+  static_assert(R <= 2);
+  std::uint32_t sides_ = 0;  // of each node's rows: inside, above
+};
+
+//! The side of each row at one node. General: with missing values and, where memory has them,
+//! categories.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD void FindSides(const Record<Q>& record, Memory& memory, Side (&sides)[R]) {
   constexpr bool kCategories = General && Memory::kCategories;
+  const Float4 split = record.split();
   float x[R];
   memory.X(record.bits(), x);
+  CategorySides<R> categories;
+  if constexpr (kCategories) {
+    if ((record.bits() & kCategorical) != 0) categories.template Find<Q>(record.tape, 1, memory);
+  }
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) {
-    sides[r] = SideOf<General, kCategories>(record.split(), x[r], memory);
+    sides[r] = SideOf<General, kCategories>(split, x[r], [&] { return categories.At(0, r); });
   }
 }
 
 //! delta of each row.
 template <bool General, int Q, int R, class Memory>
-RETABLE_HD std::uint32_t Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
+RETABLE_HD void Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
   Side sides[R];
   FindSides<General, Q, R>(record, memory, sides);
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) delta[r] = sides[r].Delta(record.word[4], record.word[5]);
-  return record.bits();
 }
 
 //! The same on the way down, and keeps the sides for the node's slot.
@@ -151,8 +191,8 @@ RETABLE_HD void RouteDown(const Record<Q>& record, int slot, LaneState<Q, R>& st
 //! The same later on. To look up a side is less work than to compare a value that may be missing
 //! again; without missing values it is not.
 template <bool General, int Q, int R, class Memory>
-RETABLE_HD std::uint32_t RouteAgain(const Record<Q>& record, int slot, const LaneState<Q, R>& state,
-                                    Memory& memory, float (&delta)[R]) {
+RETABLE_HD void RouteAgain(const Record<Q>& record, int slot, const LaneState<Q, R>& state,
+                           Memory& memory, float (&delta)[R]) {
   if (!General || slot >= kKeptSides) return Route<General, Q, R>(record, memory, delta);
   const std::uint32_t bit = 1u << slot;
   RETABLE_UNROLL
@@ -160,7 +200,46 @@ RETABLE_HD std::uint32_t RouteAgain(const Record<Q>& record, int slot, const Lan
     const Side side{(state.inside[r] & bit) != 0, (state.above[r] & bit) != 0};
     delta[r] = side.Delta(record.word[4], record.word[5]);
   }
-  return record.bits();
+}
+
+//! delta of each row at all nodes of a treelet. General: first all values are read, since no load
+//! moves up past the branch of a categorical split.
+template <bool General, int Q, int R, int Nodes, class Memory>
+RETABLE_HD void RouteTreelet(const Float4* at, Memory& memory, std::uint32_t (&feature)[Nodes],
+                             float (&delta)[Nodes][R]) {
+  if constexpr (!General) {
+    RETABLE_UNROLL
+    for (int i = 0; i < Nodes; ++i) {
+      const Record<Q> record(at + i * RecordSize(Q));
+      Route<General, Q, R>(record, memory, delta[i]);
+      feature[i] = record.bits();
+    }
+    return;
+  }
+  float x[Nodes][R];
+  std::uint32_t flags = 0;
+  RETABLE_UNROLL
+  for (int i = 0; i < Nodes; ++i) {
+    feature[i] = Bits(at[i * RecordSize(Q)].w);
+    flags |= feature[i];
+    memory.X(feature[i], x[i]);
+  }
+  CategorySides<R> categories;
+  if constexpr (Memory::kCategories) {
+    if ((flags & kCategorical) != 0) categories.template Find<Q>(at, Nodes, memory);
+  }
+  RETABLE_UNROLL
+  for (int i = 0; i < Nodes; ++i) {
+    const Float4* record = at + i * RecordSize(Q);
+    const Float4 split = record[0];
+    const Float4 deltas = record[1];
+    RETABLE_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const Side side =
+          SideOf<General, Memory::kCategories>(split, x[i][r], [&] { return categories.At(i, r); });
+      delta[i][r] = side.Delta(deltas.x, deltas.y);
+    }
+  }
 }
 
 // Shapes.
@@ -290,10 +369,7 @@ RETABLE_HD void RunTreelet(const Float4* at, LaneState<Q, R>& state, Memory& mem
   constexpr int kNodes = Shape::kNodes;
   SumsLast<kNodes, R, Memory> sums(memory);
   float delta[kNodes][R];
-  RETABLE_UNROLL
-  for (int i = 0; i < kNodes; ++i) {
-    sums.feature[i] = Route<General, Q, R>(Record<Q>(at + i * RecordSize(Q)), memory, delta[i]);
-  }
+  RouteTreelet<General, Q, R>(at, memory, sums.feature, delta);
   Treelet<Shape>::template Run<Q, R, 0, kNodes>(at, delta, sums, state.g, state.k);
   sums.Finish();
 }
@@ -306,10 +382,10 @@ RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R],
   float delta[R];
   float g[Q * R];
   float sum[R];
-  const std::uint32_t feature = RouteAgain<General, Q, R>(record, slot, state, memory, delta);
+  RouteAgain<General, Q, R>(record, slot, state, memory, delta);
   memory.Peek(slot, g);
   Join<Q, R>(record, delta, g, first, state.k, sum);
-  memory.AddPhi(feature, sum);
+  memory.AddPhi(record.bits(), sum);
 }
 
 //! The same after a treelet: its routing is still at hand.
@@ -405,7 +481,7 @@ template <bool General, int Q, int R, class Memory>
 RETABLE_HD const Float4* Fork(int op, const Float4* at, int slot, LaneState<Q, R>& state,
                               Memory& memory) {
   const Record<Q> record(at);
-  const std::uint32_t feature = Route<General, Q, R>(record, memory, state.delta);
+  Route<General, Q, R>(record, memory, state.delta);
   at = memory.Shared(at + RecordSize(Q), state.first);
   if (op == kForkTreelet) {
     memory.Push(slot, state.g);
@@ -420,7 +496,7 @@ RETABLE_HD const Float4* Fork(int op, const Float4* at, int slot, LaneState<Q, R
   }
   float sum[R];
   Join<Q, R>(record, state.delta, state.g, state.first, state.k, sum);
-  memory.AddPhi(feature, sum);
+  memory.AddPhi(record.bits(), sum);
   return at;
 }
 
