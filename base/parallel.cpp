@@ -103,6 +103,10 @@ namespace {
 thread_local const std::function<void()>* between_bodies = nullptr;
 }
 
+void Check() {
+  if (between_bodies != nullptr) (*between_bodies)();
+}
+
 void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
   if (between_bodies == nullptr) return Loop(n, threads, body);
   // A thread may have many bodies left of its share when another one's fails.
@@ -110,7 +114,7 @@ void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_
   Loop(n, threads, [&](std::size_t i) {
     if (failed.load(std::memory_order_relaxed)) return;
     try {
-      if (between_bodies != nullptr) (*between_bodies)();
+      Check();
       body(i);
     } catch (...) {
       failed.store(true, std::memory_order_relaxed);

@@ -34,6 +34,9 @@ int AvailableThreads();
 //! ends the loop and passes on.
 void WithChecks(const std::function<void()>& check, const std::function<void()>& body);
 
+//! Calls the check that WithChecks set for this thread, if any: for steps that no loop above runs.
+void Check();
+
 //! Calls body with every ParallelFor within it on at most that many threads; 0, or more than a
 //! limit around it allows: on as many as that allows.
 void WithThreads(int threads, const std::function<void()>& body);

@@ -54,8 +54,12 @@ TEST(Parallel, ChecksBetweenBodiesEndALoop) {
     EXPECT_THROW(WithChecks(check, work), std::runtime_error);
     EXPECT_EQ(checks, 5);
     EXPECT_LT(bodies, 100000);
+    WithChecks([&] { ++checks; }, [] { Check(); });
+    EXPECT_EQ(checks, 6);
+    checks = 5;
     bodies = 0;
     work();  // no check any more
+    Check();
     EXPECT_EQ(checks, 5);
     EXPECT_EQ(bodies, 100000);
   }

@@ -38,10 +38,7 @@ CoalitionValues Ask(const nb::object& function, int players) {
 nb::tuple Sample(int players, std::size_t n, const std::string& method, std::uint64_t seed,
                  const MethodOptions& options) {
   PermutationSet set;
-  {
-    const nb::gil_scoped_release released;
-    set = SamplePermutations(players, n, method, seed, options);
-  }
+  Released([&] { set = SamplePermutations(players, n, method, seed, options); });
   return nb::make_tuple(ToNumpy(std::move(set.orders), {n, static_cast<std::size_t>(players)}),
                         ToNumpy(std::move(set.weights)));
 }
@@ -49,21 +46,17 @@ nb::tuple Sample(int players, std::size_t n, const std::string& method, std::uin
 nb::tuple Estimate(int players, const nb::object& function, std::int64_t budget,
                    const std::string& method, std::uint64_t seed, int repeats) {
   ShapleyValues found;
-  {
-    const nb::gil_scoped_release released;
+  Released([&] {
     found = EstimateShapley(players, Ask(function, players),
                             {.budget = budget, .method = method, .seed = seed, .repeats = repeats});
-  }
+  });
   return nb::make_tuple(ToNumpy(std::move(found.values)), ToNumpy(std::move(found.standard_errors)),
                         found.evaluations);
 }
 
 nb::object Exact(int players, const nb::object& function) {
   std::vector<double> values;
-  {
-    const nb::gil_scoped_release released;
-    values = ExactShapley(players, Ask(function, players));
-  }
+  Released([&] { values = ExactShapley(players, Ask(function, players)); });
   return ToNumpy(std::move(values));
 }
 

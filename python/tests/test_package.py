@@ -101,7 +101,7 @@ except KeyboardInterrupt:
     assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
 
 
-def test_interrupt_ends_a_fit_and_a_long_stream():
+def test_interrupt_ends_a_fit_a_long_stream_and_a_search():
     pytest.importorskip("sklearn")
     code = """
 import numpy, signal, threading, time, retable
@@ -113,7 +113,9 @@ values = numpy.ones(1 << 24, numpy.float32)
 _quantiles._BLOCK = 1  # as long as a stream that does not fit into memory
 for work in (lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=1).fit(x, x[:, 0]),
              lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=2).fit(x, x[:, 0]),
-             lambda: retable.QuantileSketch().update(values)):
+             lambda: retable.QuantileSketch().update(values),
+             lambda: retable.shapley.permutations(50, 100000, "Herding"),
+             lambda: retable.shapley.permutations(50, 20000, "Foldover-descent", shipped=False)):
     threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
     begun = time.time()
     try:
@@ -123,7 +125,7 @@ for work in (lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=1).fit(x, x
         print('interrupted' if time.time() - begun < 30 else 'late')
 """
     done = run(code)
-    assert done.stdout.split() == ["interrupted"] * 3, (done.stdout, done.stderr)
+    assert done.stdout.split() == ["interrupted"] * 5, (done.stdout, done.stderr)
 
 
 def test_stubs_name_what_is_there():

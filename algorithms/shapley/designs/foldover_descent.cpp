@@ -19,6 +19,7 @@
 #include "algorithms/shapley/designs/stored_designs.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "algorithms/shapley/kernels/discordance.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -50,6 +51,7 @@ class Design {
   bool Sweep() {
     bool changed = false;
     for (std::size_t i = 0; i < m_; ++i) {
+      Check();
       for (std::size_t k = 0; k + 1 < d_; ++k) changed = TrySwap(i, k) || changed;
     }
     return changed;

@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "algorithms/shapley/greedy/options.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -76,6 +77,7 @@ class Herding final : public PermutationSampler {
     chosen.words = kernel.words();
     Candidates candidates(kernel, options_.candidates, seed);
     for (std::size_t step = 0; step < n; ++step) {
+      Check();
       candidates.Draw(step);
       chosen.Add(step, candidates, Best(kernel, chosen, candidates, step));
     }
@@ -120,6 +122,7 @@ class BayesianQuadrature final : public PermutationSampler {
     Candidates candidates(kernel, options_.candidates, seed);
     std::vector<double> left(options_.candidates * rows.stride());  // a row for each candidate
     for (std::size_t step = 0; step < n; ++step) {
+      Check();
       candidates.Draw(step);
       const auto sums = Substitute(kernel, chosen, candidates, rows, step, left);
       const std::size_t best = Best(sums, scale);
