@@ -39,7 +39,8 @@ void Print(int features, std::int64_t evaluations, int background, std::ostream&
   out << "\nMeasured on boosted trees:";
   for (const auto& [d, name] : games) out << " " << name << " (d = " << d << ")";
   out << "; " << fewest << " to " << most
-      << " coalitions a feature. Other models may rank otherwise.\n";
+      << " coalitions a feature. Other models may rank otherwise.\nMethod and parameters behind "
+         "each name: experiments/shapley/beyond/estimators.toml\n";
   const double per_player = static_cast<double>(evaluations) / features;
   if (per_player < fewest || per_player > most || features < games.begin()->first ||
       features > games.rbegin()->first) {

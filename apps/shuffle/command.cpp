@@ -157,7 +157,8 @@ int ShuffleCommand(const std::vector<std::string>& words, std::ostream& out, std
   auto* sample = app.add_subcommand("sample", "distinct numbers in random order");
   AddRowOptions(*rows, *sample, options);
   for (auto* command : {bits, battery}) {
-    command->add_option("--method", options.method, "a shuffler of the power matrix")->required();
+    command->add_option("--method", options.method, "a shuffler; a wrong name lists them")
+        ->required();
     command->add_option("--items", options.items, "of an order")
         ->capture_default_str()
         ->check(CLI::Range(2, 65536));

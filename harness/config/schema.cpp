@@ -152,7 +152,7 @@ std::vector<SchemaField> MakeSchema() {
                                             "bar",    "heatmap",   "scatter"};
   std::vector<SchemaField> fields = {
       {"version", K::kInteger, true, "", "format of the file: 1", {}, 1, 1},
-      {"id", K::kText, true, "", "family/artifact, as in the file's path"},
+      {"id", K::kText, true, "", "family/artifact; the family is the folder's"},
       {"protocol", K::kText, true, "", "measuring protocol, see `retable list --protocols`"},
       {"title", K::kText, true, "", "one line, shown above the table"},
       {"question", K::kText, true, "", "the question this experiment answers"},
