@@ -60,6 +60,8 @@ function(retable_component family)
     DEPENDS ${objects} COMMAND_EXPAND_LISTS VERBATIM COMMENT "Joining the objects of ${family}")
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
   add_library(retable_component_${family} STATIC ${object})
+  # Make takes files for dependencies of one target alone.
+  add_dependencies(retable_component_${family} retable_${family} retable_facade_${family})
   set_target_properties(retable_component_${family} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(retable_component_${family} PUBLIC retable_core)
   retable_exported(${family} retable_component_${family})

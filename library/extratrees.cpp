@@ -55,6 +55,12 @@ std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
           "cpu"};
 }
 
+void CheckValues(const Rows& x) {
+  if (x.values == nullptr && x.rows > 0 && x.columns > 0) {
+    throw std::invalid_argument("the rows are null but not empty");
+  }
+}
+
 std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::Targets& targets,
                                                const ForestOptions& options) {
   const extratrees::ForestOptions inner{
@@ -68,21 +74,26 @@ std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::
       .min_impurity_decrease = options.min_impurity_decrease,
       .bootstrap = options.bootstrap,
       .seed = options.seed};
+  CheckValues(x);
   auto [trainer, device] = MakeTrainer(options);
   const auto fitted = trainer->fit({x.values, x.rows, x.columns}, targets, inner);
   return {std::move(fitted->host()), device};
 }
 
-void CheckColumns(const Rows& x, std::size_t columns) {
-  if (x.columns == columns) return;
-  throw std::invalid_argument("rows of " + std::to_string(x.columns) +
-                              " features for a forest of " + std::to_string(columns));
-}
-
-void CheckResults(std::size_t given, std::size_t needed) {
-  if (given == needed) return;
-  throw std::invalid_argument("the results need room for " + std::to_string(needed) +
-                              " numbers, not " + std::to_string(given));
+// The rows of a call of a forest, its threads, and the room for its results.
+void CheckCall(const Rows& x, std::size_t columns, int threads, std::size_t results,
+               std::size_t per_row) {
+  if (x.columns != columns) {
+    throw std::invalid_argument("rows of " + std::to_string(x.columns) +
+                                " features for a forest of " + std::to_string(columns));
+  }
+  CheckValues(x);
+  if (threads < 0) throw std::invalid_argument("threads is negative; 0 takes all");
+  if (results % per_row != 0 || results / per_row != x.rows) {
+    throw std::invalid_argument("the results need room for " + std::to_string(per_row) +
+                                " numbers of each of " + std::to_string(x.rows) + " rows, not " +
+                                std::to_string(results));
+  }
 }
 
 }  // namespace
@@ -152,8 +163,7 @@ TreeArrays Forest::tree(std::size_t t) const {
 }
 
 void Forest::predict(const Rows& x, std::span<double> results, int threads) const {
-  CheckColumns(x, columns());
-  CheckResults(results.size(), x.rows * state_->forest.classes);
+  CheckCall(x, columns(), threads, results.size(), state_->forest.classes);
   WithThreads(threads, [&] { state_->forest.PredictProba(x.values, x.rows, results.data()); });
 }
 
@@ -171,8 +181,7 @@ void Forest::predict_on_device([[maybe_unused]] const float* x, [[maybe_unused]]
 }
 
 void Forest::apply(const Rows& x, std::span<std::int64_t> leaves, int threads) const {
-  CheckColumns(x, columns());
-  CheckResults(leaves.size(), x.rows * trees());
+  CheckCall(x, columns(), threads, leaves.size(), trees());
   constexpr std::size_t kRows = 256;
   ParallelBlocks(x.rows, kRows, threads, [&](std::size_t begin, std::size_t end) {
     const std::size_t count = end - begin;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 
@@ -45,7 +46,10 @@ class CallbackGame final : public shapley::Game {
   int dimension() const override { return players_; }
   void evaluate(std::span<const std::uint64_t> coalitions,
                 std::span<double> values) const override {
+    Check();
     const std::lock_guard guard(mutex_);
+    // What the function leaves out is found as a value that is not finite.
+    std::ranges::fill(values, std::numeric_limits<double>::quiet_NaN());
     values_(coalitions, values);
   }
   void walks(std::span<const std::int32_t> orders, std::span<double> values) const override {
@@ -57,6 +61,13 @@ class CallbackGame final : public shapley::Game {
   const CoalitionValues& values_;
   mutable std::mutex mutex_;
 };
+
+std::vector<double> Finite(std::vector<double> values) {
+  if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); })) {
+    throw std::invalid_argument("sums of the game's values are beyond the range of a double");
+  }
+  return values;
+}
 
 }  // namespace
 
@@ -78,7 +89,7 @@ PermutationSet SamplePermutations(int players, std::size_t n, const std::string&
 
 ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
                               const ShapleyOptions& options) {
-  if (options.repeats < 1) throw std::invalid_argument("repeats: at least 1");
+  if (options.repeats < 1) throw std::invalid_argument("repeats is less than 1");
   const auto estimator = MakeMethod<shapley::ShapleyEstimator>(options.method, {});
   const CallbackGame called(players, game);
   const std::int64_t each = options.budget / options.repeats;
@@ -103,16 +114,18 @@ ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
       squares[i] += step * (one.values[i] - all.values[i]);
     }
   }
+  all.values = Finite(std::move(all.values));
   if (options.repeats > 1) {
     for (const double sum : squares) {
       all.standard_errors.push_back(std::sqrt(sum / (repeats - 1) / repeats));
     }
+    all.standard_errors = Finite(std::move(all.standard_errors));
   }
   return all;
 }
 
 std::vector<double> ExactShapley(int players, const CoalitionValues& game) {
-  return shapley::ExactShapleyValues(CallbackGame(players, game));
+  return Finite(shapley::ExactShapleyValues(CallbackGame(players, game)));
 }
 
 }  // namespace retable

@@ -120,6 +120,7 @@ double TreeModel::category_code(int feature, double number) const {
 std::vector<double> TreeModel::predict(std::span<const double> x, std::size_t rows,
                                        int threads) const {
   CheckShape(*model_, x.size(), rows);
+  if (threads < 0) throw std::invalid_argument("threads is negative; 0 takes all");
   const std::vector<float> encoded = treeshap::EncodeRows(*model_, x);
   const auto features = static_cast<std::size_t>(model_->features);
   const auto outputs = static_cast<std::size_t>(model_->groups);
@@ -218,6 +219,12 @@ TreeExplainer::TreeExplainer(const TreeModel& model, const TreeExplainerOptions&
                              std::span<const double> background)
     : state_(std::make_unique<State>(model, options)) {
   CheckOptions(options);
+  if (!background.empty() && options.index != "shapley") {
+    throw std::invalid_argument("index \"banzhaf\" is path-dependent: give no background rows");
+  }
+  if (!background.empty() && model.features() == 0) {
+    throw std::invalid_argument("background rows of a model without features");
+  }
   State& s = *state_;
   const std::string name = background.empty() ? "Quadrature" : "Interventional";
   s.explainer = treeshap::MakeExplainer(name,
@@ -278,6 +285,9 @@ void TreeExplainer::interactions_on_device(const float* x, std::size_t rows, dou
 std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::top_interactions(
     std::span<const double> x, std::size_t rows, std::size_t k) const {
   state_->RequireNoBackground();
+  if (state_->options.index != "shapley") {
+    throw std::invalid_argument("the strongest pairs are of index \"shapley\" alone");
+  }
   std::vector<float> memory;
   const RowBlock block = state_->Encode(x, rows, memory);
   treeshap::TopInteractions search(state_->ensemble(),

@@ -45,9 +45,11 @@ NoDevice OfError(const CudaState& s) {
 
 NoDevice Reason(const CudaState& s) {
   if (!s.compiled) {
-    return {"this program was built without CUDA",
-            "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads; on Ubuntu: "
-            "sudo apt-get install nvidia-cuda-toolkit), then: make build"};
+    return {
+        "this program was built without CUDA",
+        "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads; on Ubuntu: "
+        "sudo apt-get install nvidia-cuda-toolkit), then build again: make build, or cmake with "
+        "-DRETABLE_CUDA=ON"};
   }
   if (s.driver_version == 0) {
     return {"no NVIDIA driver is loaded",

@@ -9,6 +9,7 @@
 #include <retable/core.hpp>
 #include <retable/shuffle.hpp>
 #include <retable/treeshap.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 
 int Run(const char* path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(std::string(path) + " cannot be read");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   const auto model = retable::TreeModel::Read(bytes);
   const retable::TreeExplainer explainer(model);

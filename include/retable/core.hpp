@@ -66,7 +66,8 @@ std::string WhyNotOnDevice(const void* address);
 int Threads();
 
 //! Calls work. Between the parts of what it has this library do on the processor, such as the trees
-//! of a forest, `check` is called on this thread; what it throws ends the work and passes on.
+//! of a forest or the coalitions asked for, `check` is called on this thread; what it throws ends
+//! the work and passes on. An update of a sketch is one part.
 void Interruptible(const std::function<void()>& check, const std::function<void()>& work);
 
 }  // namespace retable

@@ -1,19 +1,20 @@
 #pragma once
 //! @file
-//! Quantile sketches: a stream of any length in 84 bytes.
+//! Quantile sketches: a stream of up to 2^40 values in 84 bytes.
 //!
 //!     retable::QuantileSketch sketch;
 //!     sketch.update(values);                    // float or double, any number of times
 //!     sketch.merge(of_another_machine);
 //!     sketch.quantile(0.99);
-//!     sketch.to_bytes();                        // 84 bytes; 133 with log moments
+//!     sketch.to_bytes();      // 84 bytes; 133 with log moments; 14 more for infinite values
 //!
 //! The sketch holds 15 Chebyshev moments on growing intervals, the bounds, and counts at the
 //! bounds; answers come from the distribution of maximum entropy (algorithms/quantiles/README.md).
 //! NaN is a missing value and skipped. Infinite values are counted and answered at the ends.
 //!
 //! Functions throw std::invalid_argument for arguments that they do not take, std::logic_error for
-//! questions to an empty sketch, and std::runtime_error where the moments do not determine an
+//! questions to an empty sketch, std::length_error for more than 2^53 values in a sketch or 2^44
+//! (2^40 of one value) in its bytes, and std::runtime_error where the moments do not determine an
 //! answer.
 
 #include <cstddef>
@@ -65,8 +66,8 @@ class QuantileSketch {
   //! Of each answer of quantiles() the largest rank error that any stream with this sketch can
   //! show.
   std::vector<double> rank_bounds(std::span<const double> phis) const;
-  //! The fraction of values <= x, for each ascending x; decimals are equal where they are but for
-  //! the rounding of the values' type.
+  //! The fraction of values <= x, for each ascending x. x counts as equal to a decimal number of
+  //! the stream if they differ only by rounding to the values' type.
   std::vector<double> cdf(std::span<const double> xs) const;
 
   //! The same bytes on every machine: little-endian, versioned, with a checksum.

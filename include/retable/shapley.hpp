@@ -8,7 +8,7 @@
 //!
 //! Methods and their papers: algorithms/shapley/README.md; PermutationMethods() and
 //! EstimatorMethods() name them. Functions throw std::invalid_argument for arguments that they do
-//! not take and for values of a game that are not finite.
+//! not take and for values of a game that are not finite or whose sums are not.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct PermutationSet {
 
 //! The value of a method's option.
 using MethodOption = std::variant<bool, std::int64_t, double, std::string>;
-//! Options of a method by name; algorithms/shapley/README.md lists them.
+//! Options of a method by name (algorithms/shapley/README.md); an unknown name lists them.
 using MethodOptions = std::map<std::string, MethodOption>;
 
 //! A method and what it is.

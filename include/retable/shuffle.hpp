@@ -12,7 +12,8 @@
 //! Permutation and SampleIndices is a keyed bijection of {0..n-1}: the generalised Feistel cipher
 //! (Black and Rogaway 2002) up to 2^31 items, VariablePhilox (Mitchell et al. 2022, listing 1) with
 //! a keyed addition above, where values of n and more are mapped again. ShuffleItems and
-//! RandomPermutation have the order of their method, the same for every size of items.
+//! RandomPermutation have the order of their method, for every size of items the same; that of
+//! "Shuffle" depends on the size, and RandomPermutation's is of 8 bytes.
 //!
 //! All functions throw std::invalid_argument for arguments that they do not take, and
 //! std::runtime_error where a device fails.
@@ -31,6 +32,8 @@ class Permutation {
  public:
   //! @throws std::invalid_argument for n > 2^63
   Permutation(std::uint64_t n, std::uint64_t seed);
+  Permutation(const Permutation&) = default;             //!< the same order
+  Permutation& operator=(const Permutation&) = default;  //!< the same order
 
   //! n
   std::uint64_t size() const { return n_; }
@@ -49,8 +52,8 @@ class Permutation {
 
 //! How to shuffle. Methods: "Partition", every order equally likely given ideal random bits;
 //! "FisherYates", equally likely too and fastest on a CPU, which alone has it; "Rectangle", the
-//! order of Permutation; "Shuffle", what is fastest on a GPU, whose order depends on the size of
-//! the items.
+//! order of Permutation; "Shuffle", what is fastest on a GPU. An unknown name lists the others,
+//! which are there to be compared with (algorithms/shuffle/README.md says which are not uniform).
 struct ShuffleOptions {
   //! "Partition", "FisherYates", "Rectangle" or "Shuffle"
   std::string method = "Partition";
@@ -58,8 +61,9 @@ struct ShuffleOptions {
   std::string device = "cpu";
 };
 
-//! Writes n items of item_bytes bytes from `in` to `out` in the order of `seed`; host memory, no
-//! overlap. O(n); with item sizes other than 4, 8 and 16 bytes 16 bytes an item of memory.
+//! Writes n <= 2^36 items of item_bytes bytes from `in` to `out` in the order of `seed`; host
+//! memory, no overlap. O(n); with item sizes other than 4, 8 and 16 bytes 16 bytes an item of
+//! memory.
 void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                   std::uint64_t seed, const ShuffleOptions& options = {});
 

@@ -85,6 +85,7 @@ struct TreeExplainerOptions {
 class TreeExplainer {
  public:
   //! @param background rows x features for interventional values; empty: path-dependent ones
+  //! @throws std::invalid_argument for index "banzhaf" with background rows
   explicit TreeExplainer(const TreeModel& model, const TreeExplainerOptions& options = {},
                          std::span<const double> background = {});
   ~TreeExplainer();
@@ -115,10 +116,11 @@ class TreeExplainer {
   //! An ascending set of features and its value.
   struct FeatureSet {
     std::vector<std::int32_t> features;  //!< their places among the model's
-    double value = 0;                    //!< their interaction, in the margin's units
+    double value = 0;                    //!< margin's units
   };
   //! For each row and output (row-major) the k pairs of largest |interaction value| that are not
-  //! zero, the strongest first. On the processor.
+  //! zero, the strongest first: entries of interactions(), half of the index of a pair. On the
+  //! processor, in float. @throws std::invalid_argument for index "banzhaf".
   std::vector<std::vector<FeatureSet>> top_interactions(std::span<const double> x, std::size_t rows,
                                                         std::size_t k) const;
   //! For each row and output the interaction index (of the options) of every set of `order`
@@ -130,7 +132,7 @@ class TreeExplainer {
   const TreeModel& model() const;
   //! "cpu" or "cuda": where the last call was computed, or the next one will be.
   const std::string& device() const;
-  //! Why the processor computes what a GPU was to; empty otherwise.
+  //! Why the processor computes; empty where the GPU does.
   const std::string& why_not_gpu() const;
 
  private:

@@ -130,6 +130,7 @@ void ChebyshevSketch::update(std::span<const double> values) {
 
 template <class Real>
 void ChebyshevSketch::Feed(std::span<const Real> values) {
+  RequireRoom(values.size());
   sums_.Update(values);
   if (!log_ || sums_.sums().min <= 0) return;
   constexpr std::size_t kBlock = 4096;
@@ -147,12 +148,15 @@ void ChebyshevSketch::merge(const QuantileSketch& other) {
   if (same == nullptr || same->sums_.order() != sums_.order() || same->log_ != log_) {
     throw std::invalid_argument("merge of Retable with another method or order");
   }
-  if (count() + same->count() > std::uint64_t{1} << 53) {
-    throw std::length_error("a sketch counts up to 2^53 values");
-  }
+  RequireRoom(same->count());
   noise_ = std::max(noise_, same->noise_);
   sums_.Merge(same->sums_);
   if (log_) log_sums_.Merge(same->log_sums_);
+}
+
+void ChebyshevSketch::RequireRoom(std::size_t more) const {
+  constexpr std::size_t kMost = std::size_t{1} << 53;
+  if (more > kMost - count()) throw std::length_error("a sketch counts up to 2^53 values");
 }
 
 std::size_t ChebyshevSketch::count() const {

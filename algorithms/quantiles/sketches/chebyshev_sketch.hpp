@@ -129,6 +129,7 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
  private:
   template <class Real>
   void Feed(std::span<const Real> values);
+  void RequireRoom(std::size_t more) const;
   bool HasLogs() const;
 
   bool log_;

@@ -35,7 +35,10 @@ std::unique_ptr<TreeExplainer> MakeOn(const MethodInfo& method, const ExplainerO
 std::string WhyNoGpu(const MethodInfo& on_cpu, const MethodInfo* on_gpu,
                      const ExplainerOptions& options) {
   if (options.device == "cpu") return "device cpu was asked for";
-  if (on_gpu == nullptr) return on_cpu.name + " has no CUDA backend here";
+  if (on_gpu == nullptr) {
+    return WhyNoDevice().any() ? "no CUDA device answers: " + WhyNoDevice().why
+                               : on_cpu.name + " has no CUDA backend";
+  }
   if (options.index != "shapley") return "Banzhaf values are computed on the processor";
   if (options.precision == "double" && Knows(on_cpu, "precision")) {
     return "precision double is computed on the processor";
