@@ -113,6 +113,12 @@ void WriteXgboostJson(const Forest& forest, std::ostream& out,
     throw std::invalid_argument(std::to_string(feature_names.size()) + " feature names for " +
                                 std::to_string(forest.columns) + " features");
   }
+  std::string names;
+  try {
+    names = Json(feature_names).dump();
+  } catch (const Json::type_error&) {
+    throw std::invalid_argument("a feature name is no UTF-8");
+  }
   RequireFloats(forest);
   const std::size_t trees = forest.trees.size() * forest.classes;
   std::vector<std::uint32_t> outputs;
@@ -120,7 +126,7 @@ void WriteXgboostJson(const Forest& forest, std::ostream& out,
     outputs.push_back(static_cast<std::uint32_t>(t % forest.classes));
   }
   const std::string targets = std::to_string(forest.classes);
-  out << R"({"learner":{"attributes":{},"feature_names":)" << Json(feature_names).dump()
+  out << R"({"learner":{"attributes":{},"feature_names":)" << names
       << R"(,"feature_types":[],"gradient_booster":{"name":"gbtree","model":{)"
       << R"("gbtree_model_param":{"num_parallel_tree":")" << forest.trees.size()
       << R"(","num_trees":")" << trees << R"(","size_leaf_vector":"0"},"tree_info":)"
