@@ -90,7 +90,7 @@ PermutationSet SamplePermutations(int players, std::size_t n, const std::string&
 ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
                               const ShapleyOptions& options) {
   if (options.repeats < 1) throw std::invalid_argument("repeats is less than 1");
-  const auto estimator = MakeMethod<shapley::ShapleyEstimator>(options.method, {});
+  const auto estimator = MakeMethod<shapley::ShapleyEstimator>(options.method, options.options);
   const CallbackGame called(players, game);
   const std::int64_t each = options.budget / options.repeats;
   if (const std::int64_t least = estimator->least_budget(players); each < least) {

@@ -64,6 +64,7 @@ struct ShapleyOptions {
   //! Independent estimates of budget / repeats each; 2 or more give standard errors. Repeat r has
   //! seed + r: estimates are independent where their seeds lie `repeats` apart.
   int repeats = 1;
+  MethodOptions options = {};  //!< the method's own
 };
 
 //! An estimate.

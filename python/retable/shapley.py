@@ -111,7 +111,7 @@ def _data(background, x):
     return background, x
 
 
-def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repeats=10):
+def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repeats=10, **options):
     """Shapley values of f at the row x, under a budget.
 
     Parameters
@@ -131,6 +131,8 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
         `repeats` apart.
     repeats : int
         Independent estimates of budget / repeats each, whose spread gives the standard errors. 1: none.
+    **options
+        Of the method, as candidates=100.
 
     Returns
     -------
@@ -148,7 +150,8 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
     background, x = _data(background, x)
     game = _game(f, background, x)
     values, errors, asked = _retable.shapley_estimate(
-        len(x), game, operator.index(budget), _method(method, estimators()), _seed(seed), operator.index(repeats))
+        len(x), game, operator.index(budget), _method(method, estimators()), _seed(seed), operator.index(repeats),
+        options)
     if len(errors) == 0:
         errors = numpy.full(len(x), numpy.nan)
     nobody = numpy.zeros((1, len(x)))

@@ -44,11 +44,13 @@ nb::tuple Sample(int players, std::size_t n, const std::string& method, std::uin
 }
 
 nb::tuple Estimate(int players, const nb::object& function, std::int64_t budget,
-                   const std::string& method, std::uint64_t seed, int repeats) {
+                   const std::string& method, std::uint64_t seed, int repeats,
+                   const MethodOptions& options) {
   ShapleyValues found;
   Released([&] {
-    found = EstimateShapley(players, Ask(function, players),
-                            {.budget = budget, .method = method, .seed = seed, .repeats = repeats});
+    found = EstimateShapley(
+        players, Ask(function, players),
+        {.budget = budget, .method = method, .seed = seed, .repeats = repeats, .options = options});
   });
   return nb::make_tuple(ToNumpy(std::move(found.values)), ToNumpy(std::move(found.standard_errors)),
                         found.evaluations);

@@ -33,6 +33,18 @@ def test_every_estimator_comes_near(method):
     assert numpy.array_equal(found.values, again.values)
 
 
+def test_methods_take_their_options():
+    few, many = (shapley.estimate(model, BACKGROUND, X, 600, "Herding", candidates=n) for n in (1, 50))
+    assert not numpy.array_equal(few.values, many.values)
+    with pytest.raises(ValueError, match="candidate"):
+        shapley.estimate(model, BACKGROUND, X, 600, "Herding", candidate=1)
+
+
+def test_sums_beyond_a_double_are_refused():
+    with pytest.raises(ValueError, match="beyond the range"):
+        shapley.exact(lambda rows: numpy.where(rows[:, 0] == X[0], 1.7e308, -1.7e308), BACKGROUND[:1], X)
+
+
 def test_errors_are_as_large_as_they_say():
     scores = []
     for seed in range(60):
