@@ -3,7 +3,8 @@
 //! One header a family, and a component of the same name for CMake and for pkg-config
 //! (`retable_treeshap`): retable/treeshap.hpp, retable/extratrees.hpp, retable/quantiles.hpp,
 //! retable/shuffle.hpp, retable/shapley.hpp, and retable/thrust_shuffle.cuh where the library was
-//! built with CUDA. README.md says how they are installed. A program that uses two:
+//! built with CUDA. README.md says how they are installed. An object that was moved from may be
+//! assigned to or destroyed, no more. A program that uses two:
 //! @include main.cpp
 
 //! @file
