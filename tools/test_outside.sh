@@ -71,7 +71,7 @@ void Refused(const char* what, const Call& call) {
 }
 int main() {
   const std::vector<float> x{1, 2, 3, 4};
-  const std::vector<double> wide(x.begin(), x.end()), y{1, 2};
+  const std::vector<double> wide(x.begin(), x.end());
   const std::vector<std::uint32_t> labels{0, 1};
   const Forest forest = Forest::FitClasses({x.data(), 2, 2}, labels, {}, {.device = "cpu"});
   const TreeModel model = TreeModel::Read(forest.to_json());

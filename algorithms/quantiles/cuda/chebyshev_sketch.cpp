@@ -69,6 +69,7 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
   template <class Real>
   void Feed(const Real* values, std::size_t n, void* stream) {
     if (n == 0) return;
+    RequireRoom(n);
     Workspace& device = OfThisThread(sums_.order(), logs_);
     if (!logs_) {
       const ChebyshevSums sums = device.stream.Sum(values, n, stream);

@@ -123,13 +123,15 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
     return Ask(phis).rank_bound;
   }
 
+  //! @throws std::length_error where so many more are beyond 2^53, to which a double counts
+  void RequireRoom(std::size_t more) const;
+
   ChebyshevAccumulator sums_;
   double noise_ = 1e-13;  //!< precision of the moments that the choice of a form assumes
 
  private:
   template <class Real>
   void Feed(std::span<const Real> values);
-  void RequireRoom(std::size_t more) const;
   bool HasLogs() const;
 
   bool log_;

@@ -35,16 +35,16 @@ std::unique_ptr<TreeExplainer> MakeOn(const MethodInfo& method, const ExplainerO
 std::string WhyNoGpu(const MethodInfo& on_cpu, const MethodInfo* on_gpu,
                      const ExplainerOptions& options) {
   if (options.device == "cpu") return "device cpu was asked for";
-  if (on_gpu == nullptr) {
-    return WhyNoDevice().any() ? "no CUDA device answers: " + WhyNoDevice().why
-                               : on_cpu.name + " has no CUDA backend";
-  }
+  const std::string no_device =
+      WhyNoDevice().any() ? "no CUDA device answers: " + WhyNoDevice().why : "";
+  if (on_gpu == nullptr)
+    return no_device.empty() ? on_cpu.name + " has no CUDA backend" : no_device;
   if (options.index != "shapley") return "Banzhaf values are computed on the processor";
   if (options.precision == "double" && Knows(on_cpu, "precision")) {
     return "precision double is computed on the processor";
   }
   if (options.gpus > 1 && !Knows(*on_gpu, "gpus")) return on_cpu.name + " works on one GPU";
-  if (WhyNoDevice().any()) return "no CUDA device answers: " + WhyNoDevice().why;
+  if (!no_device.empty()) return no_device;
   const int here = CudaDeviceCount();
   if (here >= options.gpus) return "";
   return std::to_string(options.gpus) + " GPUs were asked for; " + std::to_string(here) + " here";

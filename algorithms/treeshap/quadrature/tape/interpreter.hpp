@@ -43,7 +43,7 @@ RETABLE_HD float MultiplyAdd(float a, float b, float c) {
 //! A node record in registers.
 template <int Q>
 struct Record {
-  const Float4* tape;
+  const Float4* tape;  //!< its address
   float word[4 * RecordSize(Q)];
 
   RETABLE_HD explicit Record(const Float4* at) : tape(at) {
@@ -105,7 +105,7 @@ RETABLE_HD Side SideOf(const Float4& split, float x, const Category& category) {
   return side;
 }
 
-//! Whether a value is inside of a categorical split, or above it.
+//! Whether a value is above a categorical split; or else, whether it is inside.
 template <class Memory>
 RETABLE_HD bool IsAtCategory(const Float4& split, bool above, float x, const Memory& memory) {
   const std::uint32_t set = Bits(above ? split.y : split.x);
@@ -116,8 +116,8 @@ RETABLE_HD bool IsAtCategory(const Float4& split, bool above, float x, const Mem
 template <int R>
 class CategorySides {
  public:
-  //! Finds them for `nodes` records. Loops of their own, for all nodes and sides: code that stands
-  //! among the other splits is read with them.
+  //! Finds them for `nodes` records. One loop for all nodes and sides: this code, seldom run, does
+  //! not lie between the code of other splits.
   template <int Q, class Memory>
   RETABLE_HD void Find(const Float4* at, int nodes, const Memory& memory) {
     RETABLE_ROLLED
@@ -224,6 +224,7 @@ RETABLE_HD void RouteTreelet(const Float4* at, Memory& memory, std::uint32_t (&f
     flags |= feature[i];
     memory.X(feature[i], x[i]);
   }
+  static_assert(2 * R * Nodes <= 32, "CategorySides has a bit for each side");
   CategorySides<R> categories;
   if constexpr (Memory::kCategories) {
     if ((flags & kCategorical) != 0) categories.template Find<Q>(at, Nodes, memory);
