@@ -236,7 +236,6 @@ set(RETABLE_COMPILED_ALONE
     algorithms/extratrees/model/saved_forest_test.cpp
     algorithms/quantiles/sums/naive_accumulator.cpp
     algorithms/quantiles/sums/power_sums_test.cpp
-    algorithms/shapley/designs/stored_designs_test.cpp
     algorithms/shapley/estimators/estimators_test.cpp
     algorithms/shapley/samplers/samplers_test.cpp
     algorithms/shuffle/partition/cpu/in_memory_bucket.cpp

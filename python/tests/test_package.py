@@ -115,7 +115,7 @@ for work in (lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=1).fit(x, x
              lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=2).fit(x, x[:, 0]),
              lambda: retable.QuantileSketch().update(values),
              lambda: retable.shapley.permutations(50, 100000, "Herding"),
-             lambda: retable.shapley.permutations(50, 20000, "Foldover-descent", shipped=False)):
+             lambda: retable.shapley.permutations(50, 20000, "Foldover-descent")):
     threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
     begun = time.time()
     try:

@@ -8,15 +8,13 @@
 //! With the reverses in the set, orders at distance t contribute K(t) + K(D - t). The start is
 //! Orthogonal's; a sweep tries every neighbour pair of every order; at most `sweeps`, stopping when
 //! one changes nothing. A last uniform relabelling of the players changes no distance and makes
-//! every single order uniform, so estimates are unbiased whatever the descent did; so do designs
-//! that are stored (designs/stored_designs.hpp), which the parameter `shipped` = false leaves
-//! aside. O(sweeps m^2 d) time; 2 m^2 + 2 m d bytes; O(m d) for a stored one. Not in the paper.
+//! every single order uniform, so estimates are unbiased whatever the descent did.
+//! O(sweeps m^2 d) time; 2 m^2 + 2 m d bytes. Not in the paper.
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "algorithms/shapley/designs/stored_designs.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "algorithms/shapley/kernels/discordance.hpp"
 #include "base/parallel.hpp"
@@ -126,8 +124,8 @@ class Design {
 
 class FoldoverDescent final : public PermutationSampler {
  public:
-  FoldoverDescent(double lambda, std::int64_t sweeps, bool weighted, bool shipped)
-      : lambda_(lambda), sweeps_(sweeps), weighted_(weighted), shipped_(shipped) {
+  FoldoverDescent(double lambda, std::int64_t sweeps, bool weighted)
+      : lambda_(lambda), sweeps_(sweeps), weighted_(weighted) {
     if (!(lambda > 0) || !std::isfinite(lambda) || sweeps < 0) {
       throw std::invalid_argument(
           "the descent needs a finite lambda above 0 and sweeps of 0 or more");
@@ -158,10 +156,6 @@ class FoldoverDescent final : public PermutationSampler {
 
  private:
   std::vector<std::int32_t> BaseOrders(std::size_t n, int d, std::uint64_t seed) const {
-    if (shipped_ && lambda_ == kStoredLambda) {
-      auto stored = StoredDesign(n, d);
-      if (!stored.empty()) return stored;
-    }
     const auto start =
         Registry<PermutationSampler>::Instance().Make("Orthogonal", Device::kCpu, {});
     Design design(start->sample(n, d, seed), lambda_);
@@ -169,18 +163,15 @@ class FoldoverDescent final : public PermutationSampler {
     return design.orders();
   }
 
-  static constexpr double kStoredLambda = 4;
-
   double lambda_;
   std::int64_t sweeps_;
-  bool weighted_, shipped_;
+  bool weighted_;
 };
 
 std::vector<ParameterInfo> FoldoverParameters() {
   return {{"lambda", 4.0, "of the Mallows kernel that is descended"},
           {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
-          {"weighted", false, "weights of least discrepancy"},
-          {"shipped", true, "take a stored design where there is one of this size"}};
+          {"weighted", false, "weights of least discrepancy"}};
 }
 
 }  // namespace
@@ -192,9 +183,9 @@ RETABLE_REGISTER(PermutationSampler, foldover,
                   .citation = "this project; the objective is equation 8 of Mitchell et al. 2022",
                   .parameters = FoldoverParameters(),
                   .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
-                    return std::make_unique<FoldoverDescent>(
-                        RealParameter(p, "lambda", 4.0), IntegerParameter(p, "sweeps", 100),
-                        SwitchParameter(p, "weighted", false), SwitchParameter(p, "shipped", true));
+                    return std::make_unique<FoldoverDescent>(RealParameter(p, "lambda", 4.0),
+                                                             IntegerParameter(p, "sweeps", 100),
+                                                             SwitchParameter(p, "weighted", false));
                   }});
 
 }  // namespace retable::shapley

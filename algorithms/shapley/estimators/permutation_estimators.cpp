@@ -94,8 +94,7 @@ Method<ShapleyEstimator> Wrap(const std::string& name, std::vector<ParameterInfo
   registry.Add(
       Wrap("Foldover-descent", {{"lambda", 4.0, "of the Mallows kernel that is descended"},
                                 {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
-                                {"weighted", false, "weights of least discrepancy"},
-                                {"shipped", true, "take a stored design of this size"}}));
+                                {"weighted", false, "weights of least discrepancy"}}));
   for (const char* name : {"Herding", "SBQ"}) registry.Add(Wrap(name, GreedyParameters()));
   return true;
 }();

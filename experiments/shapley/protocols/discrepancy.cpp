@@ -57,23 +57,10 @@ class DiscrepancyProtocol final : public harness::Protocol {
             {"samples", std::int64_t{100}, "permutations in the set"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {
-    return {{"lambda", 4.0, "of the Mallows kernel that measures"},
-            {"search_limit", std::int64_t{0},
-             "most places (permutations times players) that designs are searched for; 0: any"}};
+    return {{"lambda", 4.0, "of the Mallows kernel that measures"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveMade(dataset, {"permutations"}, "all orders of d players");
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    const std::int64_t most = IntegerOr(cell.settings, "search_limit", 0);
-    const std::int64_t places = IntegerOf(cell.axes, "samples") * IntegerOf(cell.axes, "dimension");
-    const auto shipped = cell.parameters.find("shipped");
-    if (most > 0 && places > most && shipped != cell.parameters.end() &&
-        !std::get<bool>(shipped->second)) {
-      return "a search over " + std::to_string(places) +
-             " places takes a minute and more; the paper profile has no search_limit";
-    }
-    return {};
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
