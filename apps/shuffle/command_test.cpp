@@ -123,6 +123,10 @@ TEST(ShuffleCommand, RecordsOfACsvStayWhole) {
   std::string text = "id,\"te\nxt\"\n";
   for (const std::string& record : records) text += record;
   const std::string in = Written(folder.path() / "data.CSV", text);
+  const std::string mark = "\xEF\xBB\xBF";  // in front of a quote
+  EXPECT_EQ(Output({"rows", "--in", Written(folder.path() / "mark.csv", mark + "\"a\nb\"\n1\n"),
+                    "--header", "1"}),
+            mark + "\"a\nb\"\n1\n");
   for (const char* seed : {"1", "2", "3"}) {
     std::string rest = Output({"rows", "--in", in, "--header", "1", "--seed", seed});
     ASSERT_TRUE(rest.starts_with("id,\"te\nxt\"\n")) << rest;
@@ -184,6 +188,9 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"rows", "--in", in, "--header", "2"}, "--header");
   fails({"rows", "--in", Written(folder.path() / "open.csv", "a\n\"b\n")},
         "open.csv:2: a quoted field is never closed");
+  fails({"rows", "--in", Written(folder.path() / "x.npy", std::string("\x93NUMPY\n\0\n", 9))},
+        "x.npy: byte 8 is zero");
+  fails({"rows", "--in", in, "--seed", "010"}, "--seed: 010 begins with 0");
   fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
   fails({"rows", "--in", in, "--method", "External"}, "no shuffler \"External\" on cpu");
   fails({"rows", "--in", in, "--header", "-1"}, "--header: -1 is less than 0");

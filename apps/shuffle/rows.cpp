@@ -43,11 +43,18 @@ void CheckCount(std::uint64_t wanted, std::uint64_t rows, const char* what) {
                               std::to_string(wanted) + " of " + what);
 }
 
-std::string LinesInOrder(const std::string& content, const RowsRequest& request) {
+std::string LinesInOrder(std::string_view content, const RowsRequest& request) {
+  if (const auto at = content.find('\0'); at != std::string_view::npos) {
+    throw std::invalid_argument("byte " + std::to_string(at + 1) +
+                                " is zero, so this is no text that can be cut into lines; unpack "
+                                "or convert it, or name --row-bytes for rows of bytes");
+  }
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8; it stays in front
+  std::string result(content.starts_with(kMark) ? kMark : "");
+  result.reserve(content.size() + 2);
+  content.remove_prefix(result.size());
   std::vector<std::string_view> lines = Lines(content, request.file);
   CheckCount(request.header, lines.size(), "--header");
-  std::string result;
-  result.reserve(content.size() + 2);
   const bool crlf = !lines.empty() && lines[0].ends_with("\r\n");
   const auto append = [&](std::string_view line) {
     result += line;

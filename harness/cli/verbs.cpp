@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 #include <ostream>
+#include <string_view>
 
 #include "base/files/output_paths.hpp"
 #include "base/text/suggest.hpp"
@@ -41,6 +42,12 @@ bool BeyondRange(const std::string& value, const std::string& type) {
     std::strtoll(value.c_str(), nullptr, 0);
   }
   return errno == ERANGE;
+}
+
+// "010", which strtoull takes for eight.
+bool IsOctal(std::string_view value) {
+  if (value.starts_with('-') || value.starts_with('+')) value.remove_prefix(1);
+  return value.size() > 1 && value[0] == '0' && value[1] >= '0' && value[1] <= '9';
 }
 
 std::vector<std::string> VerbNames(const CLI::App& app) {
@@ -79,8 +86,12 @@ void CheckWords(const CLI::App& app) {
       if (type.starts_with("UINT") && value.starts_with("-")) {
         throw CLI::ValidationError(name, value + " is less than 0");
       }
-      if ((type.starts_with("UINT") || type.starts_with("INT")) && BeyondRange(value, type)) {
+      const bool whole = type.starts_with("UINT") || type.starts_with("INT");
+      if (whole && BeyondRange(value, type)) {
         throw CLI::ValidationError(name, value + " has more than 64 bits");
+      }
+      if (whole && IsOctal(value)) {
+        throw CLI::ValidationError(name, value + " begins with 0; leave it out");
       }
       if (value.empty() && (name == "--out" || name == "--to")) {
         throw CLI::ValidationError(name, "its name is empty");

@@ -28,6 +28,13 @@ Moments ChebyshevAt(double t, int order) {
   return out;
 }
 
+// Whether the rounding of logarithms moves their moments by less than `error`: over a narrow range
+// it does not, and there log x says what x does. No T_k is steeper than k^2.
+bool LogsArePrecise(const ChebyshevSums& logs, int order, double error) {
+  const double largest = std::max(std::abs(logs.min), std::abs(logs.max));
+  return order * order * 0x1p-52 * largest < error * logs.map.half;
+}
+
 }  // namespace
 
 ChebyshevFit::ChebyshevFit(const FitInput& input) : ChebyshevFit(input, Unsolved{}) {
@@ -67,7 +74,7 @@ ChebyshevFit::ChebyshevFit(const FitInput& input, Unsolved)
       rounding_(input.rounding) {
   // Logarithms round: more of them may equal the ends' than values do, and those belong to the
   // rest.
-  if (log_sums_.has_value() && log_sums_->map.half > 0) {
+  if (log_sums_.has_value() && LogsArePrecise(*log_sums_, order_, error_)) {
     log_sums_->at_min = sums_.at_min;
     log_sums_->at_max = sums_.at_max;
   } else {

@@ -384,6 +384,30 @@ TEST(Retable, LogarithmsThatAreOneAtTheEndsKeepRanksWithinTheirBounds) {
   }
 }
 
+//! Few values of a narrow range, whose logarithms differ by their rounding alone.
+TEST(Retable, LogarithmsOfANarrowRangeKeepRanksWithinTheirBounds) {
+  for (const double start : {1e-100, 1e3, 1e15, 1e100}) {
+    for (const double step : {0x1p-50, 0x1p-40, 0x1p-30, 0x1p-20, 0x1p-10}) {
+      for (int distinct = 3; distinct < 20; ++distinct) {
+        std::vector<double> values;
+        for (int i = 0; i < 1000; ++i) {
+          values.push_back(start * (1 + step * (i * i % distinct + i % 3)));
+        }
+        ChebyshevSketch sketch(15, true);
+        sketch.update(std::span<const double>(values));
+        std::sort(values.begin(), values.end());
+        const std::vector<double> phis = {0.1, 0.25, 0.5, 0.75, 0.9};
+        const SketchAnswer answer = sketch.Ask(phis);
+        for (std::size_t i = 0; i < phis.size(); ++i) {
+          EXPECT_LE(IntervalRankError(values, phis[i], answer.values[i]),
+                    answer.rank_bound[i] + 1e-9)
+              << start << " " << step << " " << distinct << " " << phis[i];
+        }
+      }
+    }
+  }
+}
+
 //! Two trees of merges fail alike, or give answers whose ranks differ by no more than their bounds.
 TEST(Retable, OrderOfMergesDoesNotMatter) {
   auto columns = Columns(20000);
