@@ -294,8 +294,10 @@ RankBounder ChebyshevFit::Bounder() const {
     const double power = PowerOfTen(digits_);
     support.step = 1 / power / half;
     support.slack = rounding_ * magnitude / half + 1e-15;
-    support.low = ((std::round(sums_.min * power) + 1) / power - sums_.map.centre) / half;
-    support.high = ((std::round(sums_.max * power) - 1) / power - sums_.map.centre) / half;
+    // Decimals of the rest may equal an end but for rounding (3 * 0.1 and 0.3); whole numbers not.
+    const double beside = digits_ == 0 ? 1 : 0;
+    support.low = ((std::round(sums_.min * power) + beside) / power - sums_.map.centre) / half;
+    support.high = ((std::round(sums_.max * power) - beside) / power - sums_.map.centre) / half;
     if (!(support.slack < kFineSlack * support.step)) support = {};
   }
   return {RestMoments(sums_), order_, error_ / rest_mass_, support};

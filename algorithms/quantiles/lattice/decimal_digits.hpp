@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! Tests of whether values are decimals: multiples of 10^-digits, within the rounding of their
-//! type.
+//! type. Whole numbers (digits = 0) do not round: 2.9999999999999996 is none.
 
 #include "algorithms/quantiles/select.hpp"
 #include "base/cuda/host_device.hpp"
@@ -32,7 +32,7 @@ RETABLE_HD void LatticeExcess(const Value& x, double power, double rounding, Val
   const Value v = x * power;
   const Value size = Select(v < 0, -v, v);
   const Value off = v - ((v + rounder) - rounder);
-  excess = Select(off < 0, -off, off) - size * rounding;
+  excess = Select(off < 0, -off, off) - size * (power > 1 ? rounding : 0);
 }
 
 //! Whether x is a multiple of 10^-digits.

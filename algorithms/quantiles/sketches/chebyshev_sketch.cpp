@@ -361,7 +361,7 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
     infinite.low = in.Take(40);
     infinite.high = in.Take(40);
     const auto error = std::bit_cast<float>(static_cast<std::uint32_t>(in.Take(32)));
-    Require(error >= 0 && std::isfinite(error), "an impossible error of moments");
+    Require(error > 0 && std::isfinite(error), "an impossible error of moments");
     precision.error = static_cast<double>(error);
     sketch->sums_.Count(infinite);
   }

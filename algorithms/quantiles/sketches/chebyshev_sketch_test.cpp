@@ -11,6 +11,7 @@
 
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/sketches/fuzz/fuzz_body.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -234,6 +235,17 @@ TEST(Retable, RefusesWhatItDidNotWrite) {
   }
 }
 
+// Behind a checksum of two equal bytes zeros have a right checksum again: one sketch in 256.
+TEST(Retable, RefusesZerosBehindWhatItWrote) {
+  for (int i = 0; i < 2000; ++i) {
+    ChebyshevSketch sketch;
+    sketch.update(std::vector<double>{1.0 + i, 2.5 + i, 3e6});
+    auto bytes = sketch.Serialize();
+    bytes.resize(bytes.size() + 14);
+    EXPECT_THROW(ChebyshevSketch::Deserialize(bytes), std::invalid_argument) << i;
+  }
+}
+
 TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
   std::mt19937_64 engine(4);
   ChebyshevSketch sketch;
@@ -404,6 +416,30 @@ TEST(Retable, LogarithmsOfANarrowRangeKeepRanksWithinTheirBounds) {
               << start << " " << step << " " << distinct << " " << phis[i];
         }
       }
+    }
+  }
+}
+
+//! 3 * 0.1 beside 0.3 at an end: one decimal, two numbers.
+TEST(Retable, DecimalsThatEqualAnEndButForRoundingKeepRanksWithinTheirBounds) {
+  std::mt19937_64 random(FreshSeed());
+  for (int trial = 0; trial < 300; ++trial) {
+    const int most = 4 + static_cast<int>(random() % 60),
+              copies = 1 + static_cast<int>(random() % 100);
+    std::vector<double> values = {0.3}, exact;
+    for (int i = 0; i < copies; ++i) values.push_back(3 * 0.1);
+    for (int i = 0; i < 60; ++i) values.push_back(static_cast<double>(3 + random() % most) / 10);
+    for (const double x : values) exact.push_back(std::round(x * 10) / 10);
+    std::sort(exact.begin(), exact.end());
+    ChebyshevSketch sketch;
+    sketch.update(std::span<const double>(values));
+    const std::vector<double> phis = NiaePhis(41);
+    const SketchAnswer answer = sketch.Ask(phis);
+    for (std::size_t i = 0; i < phis.size(); ++i) {
+      const double near = std::round(answer.values[i] * 10) / 10;
+      const double at = std::abs(near - answer.values[i]) < 1e-12 ? near : answer.values[i];
+      EXPECT_LE(IntervalRankError(exact, phis[i], at), answer.rank_bound[i] + 1e-9)
+          << trial << " " << phis[i] << " " << answer.values[i];
     }
   }
 }
