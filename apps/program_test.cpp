@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"UnknownDataset", Replaced(kGood, "\"here\"", "\"hree\""),
                 "unknown data set \"hree\" (did you mean \"here\"?"},
         Mistake{"UnknownMetric", Replaced(kGood, "metric = \"product\"", "metric = \"prodcut\""),
-                "probe.toml:14:32: selftest/behaviour measures no metric \"prodcut\" (did you mean "
+                "probe.toml:15:32: selftest/behaviour measures no metric \"prodcut\" (did you mean "
                 "\"product\"?"},
         Mistake{"UnknownFigureMetric", kGood + "[figure]\nkind = \"violin\"\nmetric = \"tmie\"\n",
                 "measures no metric \"tmie\" (did you mean \"time\"?"},
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"PivotOfTwo",
                 Replaced(kGood, "columns = [",
                          "pivot = \"{dataset}\"\ncolumns = [{ name = \"n\", metric = \"n\" }, "),
-                "probe.toml:14:1: pivot makes every column of one that is declared, not of 2"},
+                "probe.toml:15:1: pivot makes every column of one that is declared, not of 2"},
         Mistake{"BadVersion", Replaced(kGood, "version = 1", "version = 2"), "out of range"}),
     [](const auto& row) { return std::string(row.param.name); });
 
@@ -506,9 +506,9 @@ TEST_F(Program, ABudgetStopsBeginningCellsAndSaysWhatIsLeft) {
   EXPECT_EQ(RunProbe("--budget soon").code, 1);
 }
 
-const std::string kTimed =
-    std::string(kHead) + "exclusive = true\n" + Algorithm("simulated") +
-    "[table]\nrows = \"{label}\"\ncolumns = [{ name = \"time\", metric = \"time\" }]\n";
+const std::string kTimed = std::string(kHead) + "exclusive = true\n" + Algorithm("simulated") +
+                           "[table]\nrows = \"{label}\"\nover = [\"k\"]\ncolumns = [{ name = "
+                           "\"time\", metric = \"time\" }]\n";
 
 TEST_F(Program, ABudgetEndsCellsThatRunFarBeyondIt) {
   Write(std::string(kHead) + "[settings]\nmilliseconds = 60000\n" + Algorithm("good") + kTable);

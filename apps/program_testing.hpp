@@ -45,6 +45,7 @@ datasets = ["here"]
 inline const char* const kTable = R"(
 [table]
 rows = "{label}"
+over = ["size", "k"]
 columns = [{ name = "product", metric = "product", statistic = "mean" }]
 )";
 

@@ -3,7 +3,8 @@
 
 function(retable_family_files family out)
   set(globs)
-  set(folders base algorithms/common algorithms/${family} baselines/${family} experiments/common experiments/${family})
+  set(folders base algorithms/common algorithms/${family} baselines/${family} experiments/common experiments/${family}
+      harness/timing)
   if(family STREQUAL "shapley")
     list(APPEND folders algorithms/treeshap)  # whose models are games
   endif()
@@ -14,8 +15,6 @@ function(retable_family_files family out)
   endforeach()
   # Contenders in other languages.
   list(APPEND globs ${RETABLE_SOURCE}/baselines/${family}/*.py)
-  list(APPEND globs ${RETABLE_SOURCE}/harness/timing/timing.*
-       ${RETABLE_SOURCE}/harness/timing/cuda_timing.* ${RETABLE_SOURCE}/harness/timing/gpu_clock.*)
   if(CMAKE_SCRIPT_MODE_FILE)
     file(GLOB_RECURSE files ${globs})
   else()

@@ -21,6 +21,7 @@ class SourceHash(unittest.TestCase):
     def test_a_change_reaches_whoever_computes_with_it(self):
         every = {"shapley", "shuffle", "treeshap"}
         reached = {"base/a.cpp": every, "algorithms/common/a.hpp": every, "baselines/contender.py": every,
+                   "harness/timing/a.cpp": every,
                    "algorithms/shapley/a.cu": {"shapley"}, "algorithms/shuffle/a.cuh": {"shuffle"},
                    "baselines/shuffle/a.py": {"shuffle"}, "algorithms/shuffle/a_test.cpp": set(),
                    # Models of trees are games of the Shapley family.

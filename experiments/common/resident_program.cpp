@@ -106,11 +106,7 @@ ResidentProgram::ResidentProgram(const std::string& command, int patience_ms)
   close(out[1]);
   if (child < 0) throw std::runtime_error("no process can be started");
   process_->child = child;
-  pollfd answer{process_->from, POLLIN, 0};
-  if (patience_ms >= 0 && poll(&answer, 1, patience_ms) == 0) {
-    throw std::runtime_error(command + ": says nothing");
-  }
-  const auto hello = nlohmann::json::parse(ReceiveLine(), nullptr, false);
+  const auto hello = nlohmann::json::parse(ReceiveLine(patience_ms), nullptr, false);
   if (hello.is_object() && hello.contains("unavailable") && hello["unavailable"].is_string()) {
     throw ProgramUnavailable(hello["unavailable"].get<std::string>());
   }
@@ -145,11 +141,19 @@ void ResidentProgram::Send(const void* data, std::size_t bytes) {
   }
 }
 
-std::string ResidentProgram::ReceiveLine() {
+std::string ResidentProgram::ReceiveLine(int patience_ms) {
+  using Milliseconds = std::chrono::milliseconds;
+  const auto until = std::chrono::steady_clock::now() + Milliseconds(patience_ms);
   std::string& ahead = process_->read_ahead;
   std::array<char, 4096> buffer;
   std::size_t end = 0;
   while ((end = ahead.find('\n')) == std::string::npos) {
+    const auto left = std::chrono::ceil<Milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd more{process_->from, POLLIN, 0};
+    if (patience_ms >= 0 &&
+        poll(&more, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) == 0) {
+      throw std::runtime_error(process_->command + ": says nothing");
+    }
     const ssize_t n = read(process_->from, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) Ended();
@@ -182,6 +186,10 @@ void ResidentProgram::Receive(void* data, std::size_t bytes) {
 
 nlohmann::json ResidentProgram::Ask(const nlohmann::json& request,
                                     std::span<const std::byte> payload) {
+  pollfd early{process_->from, POLLIN, 0};
+  if (!process_->read_ahead.empty() || (poll(&early, 1, 0) > 0 && (early.revents & POLLIN) != 0)) {
+    throw std::runtime_error(process_->command + ": answered before it was asked");
+  }
   const std::string line = request.dump() + "\n";
   Send(line.data(), line.size());
   Send(payload.data(), payload.size());
@@ -191,7 +199,9 @@ nlohmann::json ResidentProgram::Ask(const nlohmann::json& request,
     throw std::runtime_error(process_->command + ": not an answer: " + text.substr(0, 200));
   }
   if (!reply["ok"].get<bool>()) {
-    throw std::runtime_error(process_->command + ": " + reply.value("error", "failed"));
+    const auto& why = reply["error"];
+    throw std::runtime_error(process_->command + ": " +
+                             (why.is_string() ? why.get<std::string>() : "failed"));
   }
   return reply;
 }

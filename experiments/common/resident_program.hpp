@@ -53,7 +53,7 @@ class ProgramUnavailable : public std::runtime_error {
 class ResidentProgram {
  public:
   //! Starts `command` by the shell, in the repository's root (RETABLE_ROOT), and waits until it is
-  //! ready. @param patience_ms waits so long for its first line; -1: for ever
+  //! ready. @param patience_ms waits so long for its whole first line; -1: for ever
   //! @throws ProgramUnavailable, and std::runtime_error when it ends or says something else first
   explicit ResidentProgram(const std::string& command, int patience_ms = -1);
   ~ResidentProgram();
@@ -79,7 +79,7 @@ class ResidentProgram {
   nlohmann::json Ask(const nlohmann::json& request, std::span<const std::byte> payload);
   void Send(const void* data, std::size_t bytes);
   void Receive(void* data, std::size_t bytes);
-  std::string ReceiveLine();
+  std::string ReceiveLine(int patience_ms = -1);
   [[noreturn]] void Ended();
 
   struct Process;

@@ -32,6 +32,8 @@ for line in source:
     elif do == "run":
         if mood == "quits": sys.exit(3)
         if mood == "fails": say({"ok": False, "error": "out of cheese"}); continue
+        if mood == "numbers": say({"ok": False, "error": 5}); continue
+        if mood == "hurries": say({"ok": True})
         if mood == "babbles": target.write(b"hello?\n"); target.flush(); continue
         result = data[::-1]
         say({"ok": True})
@@ -97,6 +99,8 @@ TEST_F(Resident, LoadsRunsAndAnswersAgainAndAgain) {
 TEST_F(Resident, EveryMisbehaviourHasItsReason) {
   EXPECT_NE(Complaint("quits").find("exit code 3"), std::string::npos);
   EXPECT_NE(Complaint("fails").find("out of cheese"), std::string::npos);
+  EXPECT_NE(Complaint("numbers").find("failed"), std::string::npos);
+  EXPECT_NE(Complaint("hurries").find("answered before it was asked"), std::string::npos);
   EXPECT_NE(Complaint("babbles").find("not an answer: hello?"), std::string::npos);
   EXPECT_NE(Complaint("odd").find("unknown type of array \"complex\""), std::string::npos);
   EXPECT_NE(Complaint("huge").find("more than 2^40"), std::string::npos);
@@ -110,6 +114,7 @@ TEST_F(Resident, WhatLacksSomethingIsKnownBeforeItIsPlanned) {
   EXPECT_THROW(ResidentProgram{lacks}, ProgramUnavailable);
   EXPECT_NE(WhyNotResident(lacks).value_or("").find("no module named cheese"), std::string::npos);
   EXPECT_THROW(ResidentProgram("sleep 60", 10), std::runtime_error);
+  EXPECT_THROW(ResidentProgram("sh -c 'printf \\{; sleep 60'", 50), std::runtime_error);
   // What is not there at all is a failure, which its cell reports.
   EXPECT_FALSE(WhyNotResident("/no/such/program"));
   EXPECT_FALSE(WhyNotResident(command_));

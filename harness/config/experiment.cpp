@@ -162,6 +162,7 @@ TableSpec ReadTable(const TomlTree& node) {
   table.rows = Text(node, "rows", table.rows);
   table.row_header = Text(node, "row_header", table.row_header);
   table.pivot = Text(node, "pivot");
+  table.over = Texts(node, "over");
   if (const TomlTree* columns = node.find("columns")) {
     for (const TomlTree& item : columns->array()) {
       ColumnSpec column;
@@ -370,6 +371,7 @@ Experiment Resolve(std::shared_ptr<const TomlTree> declared, const Overrides& ov
   Experiment experiment = ReadExperiment(root);
   if (overrides.repeats > 0) experiment.repeats = overrides.repeats;
   experiment.declared = std::move(declared);
+  experiment.given = overrides;
   return experiment;
 }
 

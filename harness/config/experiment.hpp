@@ -45,6 +45,7 @@ struct TableSpec {
   std::string rows = "{label}";
   std::string row_header = "Estimator";
   std::string pivot;
+  std::vector<std::string> over;  //!< axes and parameters whose values a value is of, together
   std::vector<ColumnSpec> columns;
 };
 
@@ -52,6 +53,14 @@ struct TableSpec {
 struct ClaimSpec {
   std::string id, text, where, check;
   std::string note;  //!< why it fails where it is known to fail; shown there
+};
+
+//! What the command line and the machine add to a file.
+struct Overrides {
+  std::string profile = "quick";
+  std::string machine_file;              //!< optional TOML of overrides
+  std::vector<std::string> assignments;  //!< --set key=value
+  std::int64_t repeats = 0;              //!< --repeats; 0: not given
 };
 
 //! A resolved experiment.
@@ -81,14 +90,7 @@ struct Experiment {
   std::string file;                          //!< path of the TOML
   std::string paper_file;                    //!< path of the .paper.csv, empty when there is none
   std::shared_ptr<const TomlTree> declared;  //!< the file's tree, before any layer
-};
-
-//! What the command line and the machine add to a file.
-struct Overrides {
-  std::string profile = "quick";
-  std::string machine_file;              //!< optional TOML of overrides
-  std::vector<std::string> assignments;  //!< --set key=value
-  std::int64_t repeats = 0;              //!< --repeats; 0: not given
+  Overrides given;                           //!< the layers
 };
 
 //! Reads and resolves one file. @throws ConfigError

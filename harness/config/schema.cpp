@@ -204,6 +204,8 @@ std::vector<SchemaField> MakeSchema() {
       {"table.row_header", K::kText, false, "Estimator", "heading of the first column"},
       {"table.pivot", K::kText, false, "",
        "columns from a template, such as \"{label}\", each as the one of table.columns"},
+      {"table.over", K::kTextArray, false, "",
+       "axes and parameters whose values a table's value is of, together; others are told apart"},
       {"table.columns", K::kTableArray, false, "", "columns, in order"},
       {"table.columns[].name", K::kText, true, "", "heading, in the paper's words"},
       {"table.columns[].metric", K::kText, false, "",

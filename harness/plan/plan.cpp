@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <tuple>
 
@@ -17,6 +17,7 @@
 #include "base/sha256.hpp"
 #include "base/text/suggest.hpp"
 #include "harness/plan/cell_json.hpp"
+#include "harness/plan/pooling.hpp"
 #include "harness/plan/tidy_columns.hpp"
 #include "harness/plan/value_json.hpp"
 
@@ -228,19 +229,37 @@ std::string LabelOf(const AlgorithmEntry& entry, const CellConfig& cell, bool le
   }
 }
 
-// The files below the root that a command names, as they are now: no build compiles them.
-std::string HashOfCommand(const std::string& command) {
-  const char* root = std::getenv("RETABLE_ROOT");
-  std::istringstream words(command);
-  std::string all;
-  for (std::string word; words >> word;) {
-    const auto file = std::filesystem::path(root == nullptr ? "." : root) / word;
-    std::error_code none;
-    if (std::filesystem::path(word).is_relative() && std::filesystem::is_regular_file(file, none)) {
-      all += Sha256(ReadWhole(file));
+// The words of a command, without their quotes.
+std::vector<std::string> WordsOf(const std::string& command) {
+  std::vector<std::string> words(1);
+  char quote = 0;
+  for (const char c : command) {
+    if (quote == 0 ? c == '"' || c == '\'' : c == quote) {
+      quote = quote == 0 ? c : 0;
+    } else if (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
     }
   }
+  return words;
+}
+
+// The files that a command names, as they are now: no build compiles them.
+std::string HashOfCommand(const std::string& command) {
+  const char* root = std::getenv("RETABLE_ROOT");
+  std::string all;
+  for (const std::string& word : WordsOf(command)) {
+    const auto file = std::filesystem::path(root == nullptr ? "." : root) / word;
+    std::error_code none;
+    if (std::filesystem::is_regular_file(file, none)) all += Sha256(ReadWhole(file));
+  }
   return Sha256(all);
+}
+
+// "quantiles" of "quantiles/accuracy": whose code measures, under whatever id an experiment has.
+std::string FamilyOfProtocol(const std::string& protocol) {
+  return protocol.substr(0, protocol.find('/'));
 }
 
 }  // namespace
@@ -252,7 +271,7 @@ std::string CellKey(const CellConfig& config, const std::string& device_class) {
   resolved.erase("dataset");  // the hash stands for it; synthetic data hashes its definition
   if (config.dataset_sha256.empty()) resolved["dataset"] = config.dataset;
   resolved["device_class"] = device_class;
-  resolved["sources"] = FamilySourceHash(config.family);
+  resolved["sources"] = FamilySourceHash(FamilyOfProtocol(config.protocol));
   if (const auto command = config.parameters.find("command"); command != config.parameters.end()) {
     resolved["command_files"] = HashOfCommand(std::get<std::string>(command->second));
   }
@@ -376,6 +395,7 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
   Plan plan;
   plan.experiment = experiment;
   CheckMetrics(experiment, protocol);
+  RefusePooling(experiment);
   plan.datasets = ResolveDatasets(experiment, protocol);
   std::vector<const AlgorithmEntry*> entries;  // of each cell
   const Position of_group = WhereOf(experiment, {"group"}, experiment.group);

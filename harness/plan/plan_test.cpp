@@ -67,19 +67,33 @@ TEST(CellKey, DependsOnWhatDecidesTheNumbersAndOnNothingElse) {
   EXPECT_TRUE(changed([](CellConfig& c) { c.device = "cuda"; }));
 }
 
+TEST(CellKey, TheCodeThatMeasuresIsTheProtocols) {
+  CellConfig other = Example();
+  other.family = "mine";
+  other.experiment = "mine/table2";
+  const auto sources = [](const CellConfig& cell) { return CellKey(cell, "cpu"); };
+  EXPECT_NE(sources(other), "");
+  CellConfig of_nobody = Example();
+  of_nobody.protocol = "mine/niae";
+  EXPECT_NE(sources(of_nobody), sources(Example()));
+}
+
 TEST(CellKey, DependsOnTheFilesThatACommandNames) {
-  const std::string name = "named_" + std::to_string(getpid()) + ".py";
-  CellConfig cell = Example();
-  cell.parameters["command"] = "python3 " + name;
-  const auto key_with = [&](const char* content) {
-    std::ofstream(name) << content;
-    return CellKey(cell, "cpu");
-  };
-  const std::string before = key_with("1");
-  EXPECT_NE(key_with("2"), before);
-  EXPECT_EQ(key_with("1"), before);
-  std::filesystem::remove(name);
-  EXPECT_NE(CellKey(cell, "cpu"), before);
+  const std::string name = "named " + std::to_string(getpid()) + ".py";
+  for (const auto& word : {"\"" + name + "\"", "--of='" + name + "' './" + name + "'",
+                           "\"" + std::filesystem::absolute(name).string() + "\""}) {
+    CellConfig cell = Example();
+    cell.parameters["command"] = "python3 " + word;
+    const auto key_with = [&](const char* content) {
+      std::ofstream(name) << content;
+      return CellKey(cell, "cpu");
+    };
+    const std::string before = key_with("1");
+    EXPECT_NE(key_with("2"), before) << word;
+    EXPECT_EQ(key_with("1"), before) << word;
+    std::filesystem::remove(name);
+    EXPECT_NE(CellKey(cell, "cpu"), before) << word;
+  }
 }
 
 TEST(CellJson, KeepsEveryFieldAndEveryKindOfNumber) {

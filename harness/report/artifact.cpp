@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/atomic_file.hpp"
+#include "harness/cli/shell.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/json_fields.hpp"
 #include "harness/report/verdict.hpp"
@@ -212,6 +213,15 @@ ordered_json GroupsJson(const Artifact& artifact) {
 }
 
 //! On one line, and cells without what the artifact says of all of them: a recording has thousands.
+// What the command line and the machine added to an experiment, to be typed again.
+std::string OptionsOf(const Overrides& given) {
+  std::string options;
+  if (!given.machine_file.empty()) options += " --machine " + ShellWord(given.machine_file);
+  if (given.repeats > 0) options += fmt::format(" --repeats {}", given.repeats);
+  for (const std::string& one : given.assignments) options += " --set " + ShellWord(one);
+  return options;
+}
+
 void WriteMetaFile(const std::string& path, ordered_json meta) {
   const auto hashes = DatasetHashes(meta);
   ordered_json none;  // a recording has its cells in its archive
@@ -304,7 +314,8 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"coverage", {{"total", e.coverage_total}, {"unit", e.coverage_unit}, {"text", ""}}},
       {"metrics", ordered_json::array()},
       {"statuses", ordered_json::object()},
-      {"repeat", fmt::format("build/retable run {} --profile {}", e.id, profile)},
+      {"repeat",
+       fmt::format("build/retable run {} --profile {}{}", e.id, profile, OptionsOf(e.given))},
       {"notes", e.notes},
       {"profiles", plan.profiles},
       {"cells", cells}};

@@ -144,6 +144,7 @@ class Evaluator {
       case Op::kMultiply:
         return a * b;
       case Op::kDivide:
+        if (b == 0) return Missing{};  // as a column of ratios has no value there
         return a / b;
       default:
         return std::pow(a, b);

@@ -29,12 +29,12 @@
 //! Rows and columns may be given as numbers (cell("KLL", 1000) means the column "1000").
 //!
 //! Missing data is neither true nor false (Kleene's three-valued logic): a comparison or sum with
-//! it is NO-DATA; `false and NO-DATA` is false, `true or NO-DATA` is true; `all` is false as soon
-//! as one element is; a quantifier over nothing is NO-DATA, so that a misspelt pattern never holds
-//! by default. Whether a wrong answer is known is missing data too, so that a filter by known()
-//! does not leave it out. A NaN is data: every comparison with it is false (`!=` true), as in IEEE
-//! 754. Nothing is skipped once decided, so that the figures always list every cell that a check
-//! names.
+//! it is NO-DATA, and so is a division by 0; `false and NO-DATA` is false, `true or NO-DATA` is
+//! true; `all` is false as soon as one element is; a quantifier over nothing is NO-DATA, so that a
+//! misspelt pattern never holds by default. Whether a wrong answer is known is missing data too, so
+//! that a filter by known() does not leave it out. A NaN is data: every comparison with it is false
+//! (`!=` true), as in IEEE 754. Nothing is skipped once decided, so that the figures always list
+//! every cell that a check names.
 
 #include <optional>
 #include <string>

@@ -107,7 +107,6 @@ TEST(Expression, ArithmeticAndPrecedence) {
                             "2 <= 2",
                             "near(1.1, 1, 0.11)",
                             "not near(1.2, 1, 0.11)",
-                            "1 / 0 > 1e300",
                             "(true) == true",
                             "- - 2 == 2"}) {
     EXPECT_EQ(Check(check), "HOLDS") << check;
@@ -127,9 +126,10 @@ TEST(Expression, LooksCellsUp) {
 }
 
 TEST(Expression, MissingDataTaintsArithmetic) {
-  for (const char* check : {"cell(\"x\", \"y\") + 1 > 0", "-cell(\"x\", \"y\") > 0",
-                            "abs(cell(\"x\", \"y\")) > 0", "1 < cell(\"x\", \"y\") < 2",
-                            "paper(\"KLL\", \"NIAE\") == 1", "min(1, cell(\"x\", \"y\")) == 1"}) {
+  for (const char* check :
+       {"1 / 0 > 1", "not 0 / 0 > 1", "cell(\"x\", \"y\") + 1 > 0", "-cell(\"x\", \"y\") > 0",
+        "abs(cell(\"x\", \"y\")) > 0", "1 < cell(\"x\", \"y\") < 2",
+        "paper(\"KLL\", \"NIAE\") == 1", "min(1, cell(\"x\", \"y\")) == 1"}) {
     EXPECT_EQ(Check(check), "NO-DATA") << check;
   }
   EXPECT_EQ(Check("3 < 2 < cell(\"x\", \"y\")"), "FAILS");  // decided without it

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <ostream>
 #include <set>
 
@@ -21,6 +22,10 @@ namespace {
 constexpr int kSlowerExit = 5, kNothingExit = 6;
 constexpr std::size_t kListedCells = 60;
 constexpr double kBusy = 0.5;  // a noise floor above which little can be said
+
+double MeanOf(const std::vector<double>& samples) {
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
 
 // What a cell is, whatever sources measured it.
 std::string Identity(const std::string& experiment, const CellConfig& config) {
@@ -157,15 +162,20 @@ class Comparer {
 
   void Judge(const std::string& experiment, const std::string& cell, const Metric& before,
              const Metric& after) {
-    const double old_median = Quantile(before.samples, 0.5);
-    const double new_median = Quantile(after.samples, 0.5);
     // Not-a-number on both sides is no change.
-    if (old_median == new_median || (old_median != old_median && new_median != new_median)) {
+    if (std::equal(before.samples.begin(), before.samples.end(), after.samples.begin(),
+                   after.samples.end(),
+                   [](double a, double b) { return a == b || (a != a && b != b); })) {
       ++result.unchanged;
       return;
     }
-    result.changed.push_back(fmt::format("{}  {}  {}: {:.6g} -> {:.6g} {}", experiment, cell,
-                                         after.name, old_median, new_median, after.unit));
+    const double medians[] = {Quantile(before.samples, 0.5), Quantile(after.samples, 0.5)};
+    const double means[] = {MeanOf(before.samples), MeanOf(after.samples)};
+    const bool by_mean = medians[0] == medians[1];
+    const double* shown = by_mean ? means : medians;
+    result.changed.push_back(fmt::format("{}  {}  {}{}: {:.6g} -> {:.6g} {}", experiment, cell,
+                                         after.name, by_mean ? ", mean" : "", shown[0], shown[1],
+                                         after.unit));
   }
 
   const Noise& noise_;

@@ -105,6 +105,17 @@ TEST(Compare, OtherMetricsOnlyChange) {
   ASSERT_EQ(comparison.changed.size(), 1u);
   EXPECT_NE(comparison.changed[0].find("0.1 -> 0.3"), std::string::npos);
   EXPECT_EQ(comparison.unchanged, 2);
+  // Where the median stays, the mean tells; not a number is one too.
+  Metric before = Value(1), after = Value(1);
+  before.samples = {1, 2, 3}, after.samples = {1, 2, 9};
+  EXPECT_NE(CompareArtifacts(Folder({Cell("p", {before})}), Folder({Cell("p", {after})}))
+                .changed.at(0)
+                .find(", mean: 2 -> 4"),
+            std::string::npos);
+  after.samples = {NAN, 2, NAN};
+  EXPECT_EQ(
+      CompareArtifacts(Folder({Cell("p", {before})}), Folder({Cell("p", {after})})).changed.size(),
+      1u);
 }
 
 TEST(Compare, CellsArePairedByWhatTheyAreNotByKey) {
