@@ -32,9 +32,13 @@ def _question(split, features):
                          "embedding. Train it on numbers, such as one column for each category")
     feature = features[split["float_feature_index"]]
     # A float, which JSON rounds to 16 digits. What is greater goes right. NaN is not greater: it goes
-    # left, unless the model takes it for the largest.
+    # left, unless the model takes it for the largest. Nothing finite is above the largest border, which
+    # infinity is: a reader takes infinity for the largest float.
+    border = numpy.float32(split["border"])
+    if border == numpy.finfo(numpy.float32).max:
+        border = numpy.nextafter(border, numpy.float32(0))
     return {"feature": feature["flat_feature_index"],
-            "threshold": float(numpy.float32(split["border"])),
+            "threshold": float(border),
             "default_left": int(feature.get("nan_value_treatment", "AsIs") != "AsTrue")}
 
 

@@ -97,6 +97,18 @@ def _histogram_tree(predictor, columns, group):
     return tree
 
 
+def _level(category, feature):
+    """A category as text from which a reader has its number back."""
+    if category is None:
+        raise ValueError(f"feature {feature} has None among its categories, which scikit-learn tells from a "
+                         "missing value: train with NaN or a text in its place")
+    number = isinstance(category, (int, float, numpy.number)) and not isinstance(category, bool)
+    if number and abs(category) >= 2 ** 53:
+        raise ValueError(f"feature {feature} has a category beyond 2^53, {category}: train with these "
+                         "categories as text")
+    return repr(float(category)) if isinstance(category, numpy.floating) else str(category)
+
+
 def _histogram(model):
     columns = list(range(model.n_features_in_))
     levels = [[] for _ in columns]
@@ -108,7 +120,7 @@ def _histogram(model):
         columns.sort(key=lambda f: not model.is_categorical_[f])
         encoder = model._preprocessor.named_transformers_["encoder"]
         for f, known in zip(columns, encoder.categories_):
-            levels[f] = [str(v) for v in known if v == v and v is not None]
+            levels[f] = [_level(v, f) for v in known if v == v]
     trees = [_histogram_tree(p, columns, g)
              for stage in model._predictors for g, p in enumerate(stage)]
     forest = {"groups": len(model._predictors[0]), "split": "<=", "rows": "double",

@@ -146,6 +146,7 @@ void CsvRecords::CheckText(const CsvRecord& record) const {
 }
 
 bool CsvRecords::Next(CsvRecord& record) {
+  std::int64_t blank = 0;  // the first blank line before the record
   while (!rest_.empty() || Fill()) {
     const std::size_t length = RecordLength();
     const std::string_view text = rest_.substr(0, length);
@@ -156,7 +157,15 @@ bool CsvRecords::Next(CsvRecord& record) {
     line_ += 1 + (dialect_.quotes ? std::count(text.begin(), text.end(), '\n') : 0);
     rest_.remove_prefix(std::min(length + 1, rest_.size()));
     if (dialect_.comments && record.text.starts_with('#')) continue;
-    if (!dialect_.blank_lines && IsBlank(record.text)) continue;
+    if (!dialect_.blank_lines && IsBlank(record.text)) {
+      if (blank == 0) blank = record.line;
+      continue;
+    }
+    if (refuses_blank_ && blank != 0) {
+      throw CsvError(file_, blank,
+                     "a blank line in a table of one column: a missing value is NA or \"\"; "
+                     "else delete the line");
+    }
     if (dialect_.utf8) CheckText(record);
     return true;
   }
@@ -236,6 +245,7 @@ CsvHeader::CsvHeader(CsvRecords& records) : file(records.file()) {
   CsvFields fields;
   fields.Split(record, file);
   names.assign(fields.begin(), fields.end());
+  if (names.size() == 1) records.RefuseBlankLines();
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
     if (!seen.insert(name).second) {

@@ -10,9 +10,9 @@
 //! The dialect: UTF-8, with or without a byte-order mark, and nothing else; a header line; records
 //! end with LF or CRLF; a field is what stands between two commas, blanks included; one that begins
 //! with a quote ends with one, a quote inside it is doubled, and commas, line feeds and carriage
-//! returns inside are its own. Lines that are empty or blank are passed over. '#' begins no comment
-//! unless it is asked for. Missing values and numbers: base/csv/number.hpp. What breaks a rule is
-//! an error that says file:line.
+//! returns inside are its own. Lines that are empty or blank are passed over, but refused where a
+//! table of one column goes on behind them. '#' begins no comment unless it is asked for. Missing
+//! values and numbers: base/csv/number.hpp. What breaks a rule is an error that says file:line.
 
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +73,9 @@ class CsvRecords {
   bool Next(CsvRecord& record);
   //! Up to `count` records, with their bytes; false when there are none left. @throws CsvError
   bool Next(CsvBlock& block, std::size_t count);
+  //! From here on a blank line with a record behind it is an error: in a table of one column it may
+  //! be a missing value.
+  void RefuseBlankLines() { refuses_blank_ = true; }
   //! Fraction of the file's bytes read so far, in [0, 1].
   double done() const;
   const std::string& file() const { return file_; }
@@ -91,6 +94,7 @@ class CsvRecords {
   std::string_view rest_;  // bytes not given out yet
   std::int64_t line_ = 1;  // of the first of them
   std::int64_t bytes_ = 0, read_ = 0;
+  bool refuses_blank_ = false;
 };
 
 //! A record's fields. One object for many records saves its memory.

@@ -116,6 +116,26 @@ TEST(CsvReader, ErrorsNameFileAndLine) {
   EXPECT_EQ(ErrorOf("1,2\n4,3\n"), "no error");
 }
 
+// Where there is one column, others write a missing value so.
+TEST(CsvReader, BlankLinesWithinOneColumnAreRefused) {
+  const auto rows = [](const std::string& text) {
+    CsvRecords records(CsvText{text, "t"});
+    const CsvHeader header(records);
+    CsvRecord record;
+    int count = 0;
+    while (records.Next(record)) ++count;
+    return count;
+  };
+  EXPECT_EQ(rows("\na\n1\n\"\"\n2\n\n \n"), 3);
+  EXPECT_EQ(rows("a,b\n1,2\n\n3,4\n"), 2);
+  try {
+    rows("a\n1\n\n\n2\n");
+    FAIL();
+  } catch (const CsvError& problem) {
+    EXPECT_TRUE(std::string(problem.what()).starts_with("t:3: a blank line")) << problem.what();
+  }
+}
+
 TEST(CsvReader, OnlyUtf8Enters) {
   EXPECT_EQ(ErrorOf("a\nz\xC3\xBCg\nz\xFCg\n"),
             "t.csv:3: byte 2 is not UTF-8; convert the file, as by iconv -f latin1 -t utf-8");

@@ -168,8 +168,8 @@ class TreeExplainer:
             there, on its stream, by an explainer whose `device` is "cuda". In other arrays a feature with
             categories holds its codes; for scikit-learn's models and files of forests the categories.
         check_additivity : bool
-            Compare the sum of each row's values with the model's raw output, and the model of XGBoost or LightGBM as
-            it is with the one that was read, whole.
+            Compare the sum of each row's values with the output of the model as it was read (1e-4 of the values' sum
+            of magnitudes), and the model of XGBoost or LightGBM as it is with the one that was read, whole.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class TreeExplainer:
         if check_additivity:
             self._check(whole=True)
             margins = self._model.predict(numpy.ascontiguousarray(rows, numpy.float64), self._options[2])
-            gap = numpy.abs(phi.sum(2) - margins) / numpy.maximum(1, numpy.abs(margins))
+            gap = numpy.abs(phi.sum(2) - margins) / numpy.maximum(1, numpy.abs(phi).sum(2))
             if gap.size and not gap.max() <= 1e-4:
                 raise RuntimeError(f"the values of row {int(gap.max(1).argmax())} do not add up to the "
                                    f"model's output: off by {gap.max():.3g}")

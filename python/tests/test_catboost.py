@@ -165,3 +165,13 @@ def test_the_script_takes_a_file(tmp_path):
         model.save_model(str(tmp_path / name), format=name.split(".")[1])
         subprocess.run([sys.executable, script, tmp_path / name, tmp_path / "forest.json"], check=True)
         close(retable.TreeExplainer(tmp_path / "forest.json").shap_values(x), want, 1e-12)
+
+
+def test_infinity_is_above_every_border():
+    x = numpy.arange(20.0)[:, None]
+    x[:5] = numpy.nan
+    model = catboost.CatBoostRegressor(iterations=20, nan_mode="Max", verbose=0, allow_writing_files=False)
+    model.fit(x, numpy.r_[numpy.full(5, 10.0), numpy.zeros(15)])
+    rows = numpy.array([[numpy.nan], [numpy.inf], [-numpy.inf], [3e38], [19.0]])
+    explainer = retable.TreeExplainer(model)
+    close(explainer.shap_values(rows).sum(1) + explainer.expected_value, model.predict(rows))

@@ -328,6 +328,34 @@ def test_categories_in_arrays_are_numbers(tmp_path):
                 assert numpy.allclose(sums, model.predict(trained), atol=1e-4)
 
 
+def test_categories_of_histogram_boosting_are_its_own():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    code = numpy.random.default_rng(0).integers(0, 5, 400)
+    y = numpy.array([3, 1, -4, 1, 5.0])[code]
+
+    def fit(column):
+        frame = pandas.DataFrame({"a": column, "b": 0.0})
+        return ensemble.HistGradientBoostingRegressor(max_iter=5, categorical_features=[0]).fit(frame, y), frame
+    for kind in (numpy.float32, numpy.float64):
+        model, frame = fit((code * 0.1 + 0.1).astype(kind))
+        explainer = retable.TreeExplainer(model)
+        for rows in (frame, frame.to_numpy(kind)):
+            sums = explainer.shap_values(rows).sum(1) + explainer.expected_value
+            assert numpy.allclose(sums, model.predict(frame), atol=1e-4)
+    for column, says in ((numpy.array([None, "a", "b", "c", "d"], object)[code], "None among its categories"),
+                         (pandas.Categorical(code + 2**53), "beyond 2"), (code * 1e30, "beyond 2")):
+        with pytest.raises(ValueError, match=says):
+            retable.TreeExplainer(fit(column)[0])
+
+
+def test_additivity_is_judged_by_the_size_of_the_values():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    random = numpy.random.default_rng(3)
+    x = random.normal(size=(400, 5))
+    model = ensemble.RandomForestRegressor(50, random_state=0).fit(x, 1e6 * (x[:, 0] + x[:, 1]))
+    retable.TreeExplainer(model).shap_values(x, check_additivity=True)
+
+
 def test_scikit_learn_models_trained_on_are_noticed():
     ensemble = pytest.importorskip("sklearn.ensemble")
     from sklearn.tree import DecisionTreeRegressor
@@ -389,6 +417,16 @@ def test_categories_that_are_numbers_to_the_model():
         assert numpy.allclose(sums, model.predict(frame), rtol=1e-4)
         with pytest.raises(TypeError, match="'c' has categories"):
             explainer.shap_values(frame.assign(c=pandas.Categorical(["red"] * len(frame))))
+
+
+def test_flags_that_may_be_missing():
+    frame, y = normal()
+    model = xgboost.XGBRegressor(n_estimators=3).fit(frame, y)
+    flags = numpy.where(frame.a > 1, None, frame.a > 0)
+    as_numbers = numpy.where(frame.a > 1, numpy.nan, frame.a > 0)
+    explained = retable.TreeExplainer(model)
+    assert numpy.array_equal(explained.shap_values(frame.assign(b=flags)),
+                             explained.shap_values(frame.assign(b=as_numbers.astype(float))))
 
 
 def test_another_value_for_missing_is_refused():

@@ -192,10 +192,6 @@ void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeE
   if (LeafSize(json) != model.groups) {
     throw std::invalid_argument("\"size_leaf_vector\" is not the number of outputs");
   }
-  if (!json.contains("leaf_weights")) {
-    throw std::invalid_argument(
-        "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
-  }
   const auto outputs = static_cast<std::size_t>(model.groups);
   const std::size_t leaves = (structure.nodes.size() + 1) / 2;
   const Json& values = Array(json, "leaf_weights", leaves * outputs);
@@ -321,6 +317,10 @@ TreeEnsemble Convert(const Json& json, const ReadOptions& options) {
   std::size_t category_words = 0;
   const std::size_t used = TreesThatPredict(learner, trees, model, options);
   for (std::size_t t = 0; t < used; ++t) {
+    if (LeafSize(list[t]) > 1 && !list[t].contains("leaf_weights")) {
+      throw std::invalid_argument(
+          "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
+    }
     Tree tree = ReadTree(list[t], model, category_words);
     const double weight = weights.empty() ? 1.0 : weights[t];
     if (LeafSize(list[t]) > 1) {
