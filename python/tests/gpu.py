@@ -82,7 +82,7 @@ class _PlayedForest(_Wrapped):
 
     def predict_on_device(self, x, rows, to, stream):
         x = _at(x, 4 * rows * self._real.columns).view(numpy.float32).reshape(rows, self._real.columns)
-        _at(to, 8 * rows * self._real.outputs).view(float)[:] = self._real.predict(x).reshape(-1)
+        _at(to, 8 * rows * self._real.outputs).view(float)[:] = self._real.predict(x, 0).reshape(-1)
 
 
 class _PlayedMemory:

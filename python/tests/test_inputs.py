@@ -342,7 +342,8 @@ def test_categories_of_histogram_boosting_are_its_own():
         for rows in (frame, frame.to_numpy(kind)):
             sums = explainer.shap_values(rows).sum(1) + explainer.expected_value
             assert numpy.allclose(sums, model.predict(frame), atol=1e-4)
-    for column, says in ((numpy.array([None, "a", "b", "c", "d"], object)[code], "None among its categories"),
+    words = numpy.array([None, "a", "b", "c", "d"], object)[code]
+    for column, says in ((pandas.Series(words, dtype=object), "None among its categories"),
                          (pandas.Categorical(code + 2**53), "beyond 2"), (code * 1e30, "beyond 2")):
         with pytest.raises(ValueError, match=says):
             retable.TreeExplainer(fit(column)[0])
