@@ -143,6 +143,9 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
     network->logits(tiled.image.values, logits);
     if (!a.logits) network = FasterNetwork(onnx, tiled.image, logits, network);
   }
+  if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
+    throw std::runtime_error(a.network + " has an output that is not finite for this image");
+  }
   const auto answer =
       static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   if (a.logits) {

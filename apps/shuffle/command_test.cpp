@@ -190,6 +190,8 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
         "open.csv:2: a quoted field is never closed");
   fails({"rows", "--in", Written(folder.path() / "x.npy", std::string("\x93NUMPY\n\0\n", 9))},
         "x.npy: byte 8 is zero");
+  fails({"rows", "--in", Written(folder.path() / "old.csv", "a\r1\r2\r")},
+        "old.csv: its lines end with carriage returns");
   fails({"rows", "--in", in, "--seed", "010"}, "--seed: 010 begins with 0");
   fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
   fails({"rows", "--in", in, "--method", "External"}, "no shuffler \"External\" on cpu");

@@ -49,6 +49,10 @@ std::string LinesInOrder(std::string_view content, const RowsRequest& request) {
                                 " is zero, so this is no text that can be cut into lines; unpack "
                                 "or convert it, or name --row-bytes for rows of bytes");
   }
+  if (content.find('\r') != std::string_view::npos &&
+      content.find('\n') == std::string_view::npos) {
+    throw std::invalid_argument("its lines end with carriage returns alone; end them with LF");
+  }
   constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8; it stays in front
   std::string result(content.starts_with(kMark) ? kMark : "");
   result.reserve(content.size() + 2);

@@ -38,7 +38,8 @@ class QuantileSketch:
     Notes
     -----
     NaN is a missing value and skipped; infinite values are counted and answered at the ends. `update` costs
-    O(values * order), a question 0.1 to 5 ms for all its quantiles. Sums of Chebyshev polynomials on growing
+    O(values * order), a question 0.1 to 5 ms for all its quantiles, `rank_bound` 20 to 100 us each. Integers become
+    float64, exact to 2^53. Sums of Chebyshev polynomials on growing
     intervals; the answer is the distribution of maximum entropy with these moments (after Mitchell, Frank,
     Holmes, "An Empirical Study of Moment Estimators for Quantile Approximation", ACM TODS 2021). Each answer
     has a bound on its error of rank, `rank_bound`, that holds for every stream. Calls from several threads take
@@ -156,7 +157,7 @@ class QuantileSketch:
 
     def to_bytes(self):
         """84 bytes (133 with log; 14 more where the stream held infinite values, or after several transports), the
-        same on every machine. ValueError from 2^44 values on."""
+        same on every machine. ValueError from 2^44 values on, and from 2^40 on one end or infinite."""
         return self._call("to_bytes")
 
     @classmethod
