@@ -14,6 +14,6 @@ if ! said=$("$python" -m venv --system-site-packages "$folder" 2>&1 &&
   exit 1
 fi
 # The wheel of xgboost brings 300 MB for GPUs.
-"$folder/bin/pip" install --quiet --disable-pip-version-check --retries 1 scikit-learn pandas lightgbm xgboost-cpu >"$folder/tests.log" 2>&1 ||
+"$folder/bin/pip" install --quiet --disable-pip-version-check --retries 1 scikit-learn pandas matplotlib lightgbm xgboost-cpu >"$folder/tests.log" 2>&1 ||
   echo "not installed, their tests are skipped: $(grep -v '^ *$' "$folder/tests.log" | tail -1)"
 touch "$folder/made"

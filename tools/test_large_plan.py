@@ -31,6 +31,7 @@ label = "k = {{k}}"
 k = {parameter}
 [table]
 rows = "{{label}}"
+over = ["size"]
 columns = [{{ name = "product", metric = "product", statistic = "mean" }}]
 """
 # Of a million cells on one processor; what a hundredth of them takes besides is less than a second.

@@ -29,6 +29,7 @@ label = "k = {k}"
 k = [1, 2]
 [table]
 rows = "{label}"
+over = ["size"]
 columns = [{ name = "product", metric = "product", statistic = "mean" }]
 TOML
 what=(selftest/probe --profile smoke)

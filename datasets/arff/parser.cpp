@@ -237,6 +237,8 @@ struct ArffParser::State {
     } else if (EqualsIgnoringCase(keyword, "@attribute")) {
       AttributeLine(p, end);
     } else if (EqualsIgnoringCase(keyword, "@data")) {
+      p = SkipBlanks(p, end);
+      if (p < end && *p != '%') Fail(p, "text behind @data; rows begin on the next line");
       BeginData(word);
     } else {
       Fail(word, "unknown declaration \"" + std::string(keyword) +

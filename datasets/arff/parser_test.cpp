@@ -126,6 +126,7 @@ TEST(Arff, ErrorsNameThePlaceAndTheRemedy) {
   ExpectError("  <html>", "1:3: this is HTML or XML");
   ExpectError("hello\n", "1:1: expected @relation");
   ExpectError("@relaton r\n", "1:1: unknown declaration \"@relaton\"");
+  ExpectError("@relation r\n@attribute a numeric\n@data 1\n2\n", "3:7: text behind @data");
   ExpectError("@data\n", "1:1: @data without any @attribute");
   ExpectError("@attribute a reel\n", "1:14: unknown type \"reel\"");
   ExpectError("@attribute a relational\n", "1:14: unknown type");

@@ -11,7 +11,7 @@
 namespace retable::datasets {
 
 bool IsBusy(int status) {
-  return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
+  return status == 429 || status >= 500;
 }
 
 bool IsUnknown(const ApiError& error) {

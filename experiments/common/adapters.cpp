@@ -29,7 +29,9 @@ harness::DatasetInfo Describe(const datasets::Member& member) {
 template <class T>
 T Get(const harness::Values& values, const std::string& name, const char* kind) {
   const auto found = values.find(name);
-  if (found == values.end()) throw std::invalid_argument("the cell has no \"" + name + "\"");
+  if (found == values.end()) {
+    throw std::invalid_argument("the experiment has no axis \"" + name + "\": add it to [axes]");
+  }
   if (const T* value = std::get_if<T>(&found->second)) return *value;
   throw std::invalid_argument("\"" + name + "\" must be " + kind);
 }

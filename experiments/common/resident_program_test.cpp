@@ -33,7 +33,7 @@ for line in source:
         if mood == "quits": sys.exit(3)
         if mood == "fails": say({"ok": False, "error": "out of cheese"}); continue
         if mood == "numbers": say({"ok": False, "error": 5}); continue
-        if mood == "hurries": say({"ok": True})
+        if mood == "hurries": say({"ok": True}, b'{"ok": true}\n'); continue
         if mood == "babbles": target.write(b"hello?\n"); target.flush(); continue
         result = data[::-1]
         say({"ok": True})

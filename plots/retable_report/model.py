@@ -55,18 +55,20 @@ def on(recorded):
     return ", ".join(part for part in (recorded["machine"], recorded["date"]) if part)
 
 
+def preference(artifact, machine):
+    """By which a recorded run comes before others: of the works' sizes, then the newest."""
+    return artifact.text("profile") == "paper", getattr(artifact, "date", ""), machine
+
+
 def recorded_value(artifact, row):
-    """(machine, date, verdict row) of the recorded run that measured this cell, the newest first; else None."""
+    """(machine, date, verdict row) of the recorded run that measured this cell and is preferred; else None."""
     found = []
     for machine, other in artifact.recorded:
         for theirs in other.verdicts:
             if (theirs["row"], theirs["column"], theirs.get("kind")) == (row["row"], row["column"], row.get("kind")) \
                     and number(theirs.get("measured")) is not None:
-                found.append((getattr(other, "date", ""), machine, theirs))
-    if not found:
-        return None
-    date, machine, theirs = max(found, key=lambda item: (item[0], item[1]))
-    return machine, date, theirs
+                found.append((preference(other, machine), machine, getattr(other, "date", ""), theirs))
+    return max(found, key=lambda item: item[0])[1:] if found else None
 
 
 def verdict_rows(artifact):
@@ -120,13 +122,13 @@ def shared_reasons(rows):
 
 
 def recorded_tables(artifact):
-    """[({(row, column): text}, machine, date)] of the recorded tables, the newest first."""
+    """[({(row, column): text}, machine, date)] of the recorded tables, the preferred first."""
     tables = []
-    for machine, other in artifact.recorded:
+    for machine, other in sorted(artifact.recorded, key=lambda pair: preference(pair[1], pair[0]), reverse=True):
         header = other.table[0] if other.table else []
         cells = {(line[0].strip(), name.strip()): text for line in other.table[1:] if line for name, text in zip(header[1:], line[1:])}
         tables.append((cells, machine, getattr(other, "date", "")))
-    return sorted(tables, key=lambda table: (table[2], table[1]), reverse=True)
+    return tables
 
 
 def recorded_cell(tables, row, column):
@@ -188,23 +190,33 @@ def data_words(names):
     return numbers.count(len(names), "data set") + (f", {len(synthetic)} of them synthetic" if synthetic else "")
 
 
-def origin(artifact, name, machine):
-    """The data sets that a row of the layout was measured on, and the machine ("" is this run's)."""
+def datasets_by_row(artifact):
+    """{row of the layout: the data sets that it was measured on}"""
     table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
     template = str(table.get("rows") or "{label}")
-    names = list(dict.fromkeys(row.get("dataset", "") for row in artifact.tidy if row.get("dataset") and
-                               number(row.get("median")) is not None and (expand(template, row) or "").strip() == name.strip()))
+    found = {}
+    for row in artifact.tidy:
+        if row.get("dataset") and number(row.get("median")) is not None:
+            found.setdefault((expand(template, row) or "").strip(), {})[row["dataset"]] = True
+    return found
+
+
+def origin(datasets, name, machine):
+    """The data sets that a row of the layout was measured on, and the machine ("" is this run's)."""
+    names = list(datasets.get(name.strip(), ()))
     return {"data": data_words(names), "machine": machine, "synthetic": any(n.startswith("synthetic") for n in names)}
 
 
 def origins_of(artifact, grid):
     """{row: its origins} where the numbers of a table are of several machines, or some of them of synthetic data; else {}."""
-    found, recorded = {}, dict(artifact.recorded)
+    found, own = {}, datasets_by_row(artifact)
+    recorded = {machine: datasets_by_row(other) for machine, other in artifact.recorded}
+    machine_here = artifact.run.machine if artifact.run else ""
     for name, cells in grid[2] if grid else []:
         elsewhere = [c.get("recorded") or (c["verdict"] or {}).get("recorded") for c in cells if c]
         machines = list(dict.fromkeys(r["machine"] for r in elsewhere if r))
         here = any(c and c["value"] is not None and not r for c, r in zip([c for c in cells if c], elsewhere))
-        found[name] = ([origin(artifact, name, "")] if here else []) + [
+        found[name] = ([origin(own, name, machine_here)] if here else []) + [
             origin(recorded[machine], name, machine) for machine in machines if machine in recorded]
     every = [o for rows in found.values() for o in rows]
     mixed = len({o["machine"] for o in every}) > 1 or len({o["synthetic"] for o in every}) > 1

@@ -1,5 +1,6 @@
 """How numbers, times and places are written for a reader."""
 
+import math
 import re
 
 from .inputs import number
@@ -31,6 +32,8 @@ def plain(value, digits=4):
         return ""
     if value == 0:
         return "0"
+    if not math.isfinite(value):
+        return str(value)
     if abs(value) >= 1e7 or abs(value) < 1e-4:
         mantissa, exponent = f"{value:.{digits - 2}e}".split("e")
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
@@ -54,8 +57,8 @@ def published(text):
         return {"<=": "≤ ", ">=": "≥ "}[text[:2]] + published(text[2:])
     value = number(text)
     if value is not None and 1e-6 <= abs(value) < 1e-4:
-        return f"{value:.7f}".rstrip("0").replace("-", MINUS)
-    return shown(text, 6)
+        return f"{value:.12f}".rstrip("0").replace("-", MINUS)
+    return shown(text, 9)
 
 
 def ratio(text):

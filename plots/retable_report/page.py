@@ -187,7 +187,7 @@ def drill_data(report, ids, more):
     length = next((n for n in (12, 16, 24) if len({key[:n] for key in keys}) == len(keys)), None)
     brief = {key: key[:length] for key in keys}
     tables = {ids[a.name]: drill_table(a, brief) for a in report.artifacts.values() if a.tidy and a.name in ids}
-    for samples, row_limit in ((50, 10**9), (25, 10**9), (12, 10**9), (5, 10**9), (0, 10**9), (None, 10**9), (None, 400), (None, 0)):
+    for samples, row_limit in ((50, 10**9), (25, 10**9), (12, 10**9), (5, 10**9), (0, 10**9), (None, 10**9), (None, 400), (None, 100), (None, 25), (None, 0)):
         words = Words()
         cells = {} if samples is None else {brief.get(key, key): compact_cell(cell, samples, words) for key, cell in report.cells.items()}
         cut = {name: dict(t, rows=t["rows"][:row_limit], total=len(t["rows"])) for name, t in tables.items()}

@@ -337,6 +337,11 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
   Require(extra || bytes.size() == plain, std::to_string(bytes.size()) + " bytes, where version " +
                                               std::to_string(version) + " has " +
                                               std::to_string(plain));
+  // Behind a checksum of two equal bytes zeros have a right checksum again.
+  const auto behind = bytes.subspan(plain);
+  Require(!extra || std::any_of(behind.begin(), behind.end(),
+                                [](std::byte b) { return b != std::byte{0}; }),
+          "zeros behind a sketch");
   const int digits = static_cast<int>(in.Take(4));
   Require(digits <= kMaxDigits || digits == kNoLattice, "impossible number of digits");
   int order = 0;
@@ -361,7 +366,7 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
     infinite.low = in.Take(40);
     infinite.high = in.Take(40);
     const auto error = std::bit_cast<float>(static_cast<std::uint32_t>(in.Take(32)));
-    Require(error > 0 && std::isfinite(error), "an impossible error of moments");
+    Require(error >= 0 && std::isfinite(error), "an impossible error of moments");
     precision.error = static_cast<double>(error);
     sketch->sums_.Count(infinite);
   }

@@ -235,7 +235,7 @@ TEST(Retable, RefusesWhatItDidNotWrite) {
   }
 }
 
-// Behind a checksum of two equal bytes zeros have a right checksum again: one sketch in 256.
+// One of them in 256 has a right checksum with the zeros.
 TEST(Retable, RefusesZerosBehindWhatItWrote) {
   for (int i = 0; i < 2000; ++i) {
     ChebyshevSketch sketch;
