@@ -68,14 +68,19 @@ const retablePareto = (() => {
     const panel = spec.panels[state.panel];
     const methods = [...new Set(spec.panels.flatMap(p => p.points.map(q => q[METHOD])))];
     const colour = p => colourOf(methods.indexOf(p[METHOD]));
-    const drawable = p => (!spec.x.log || p[X] > 0) && (!spec.y.log || p[Y] > 0 || spec.y.floor);
-    const lift = p => spec.y.floor && p[Y] < spec.y.floor ? Object.assign([...p], {[Y]: spec.y.floor, raw: p[Y]}) : p;
+    // A log axis has no place for 0: it is drawn below all others.
+    const zero = !spec.y.floor && spec.y.log && panel.points.some(p => p[Y] === 0)
+      ? Math.min(1, ...panel.points.map(p => p[Y]).filter(v => v > 0)) / 3 : 0;
+    const floor = spec.y.floor || zero;
+    const drawable = p => (!spec.x.log || p[X] > 0) && (!spec.y.log || p[Y] > 0 || floor);
+    const lift = p => floor && p[Y] < floor ? Object.assign([...p], {[Y]: floor, raw: p[Y]}) : p;
     const every = panel.points.filter(drawable).map(lift);
     const points = every.filter(p => ![p[METHOD], p[DEVICE], "source " + p[SOURCE]].some(k => state.off.has(k)));
     const left = small ? 4 : 54, bottom = small ? 4 : 44, top = small ? 4 : 22;
     const svg = node("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${spec.title}: ${panel.name}`});
     const x = scaleOf(every.map(p => p[X]), spec.x, left, width - (small ? 4 : 14));
     const y = scaleOf(every.map(p => p[Y]), spec.y, height - bottom, top);
+    if (zero) y.ticks = [[zero, "0"], ...y.ticks.filter(([v]) => v > 1.5 * zero)];
     const text = (words, at, more = {}) => node("text", {x: at[0], y: at[1], "font-size": 12, style: "fill:var(--muted)", ...more}, words);
     if (!small) {
       let last = -Infinity;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <new>
@@ -93,8 +94,10 @@ void CheckWords(const CLI::App& app) {
       if (whole && IsOctal(value)) {
         throw CLI::ValidationError(name, value + " begins with 0; leave it out");
       }
-      if (value.empty() && (name == "--out" || name == "--to")) {
-        throw CLI::ValidationError(name, "its name is empty");
+      constexpr std::array<std::string_view, 5> kNamed = {"--out", "--to", "--shard", "--submit",
+                                                          "--resume-from"};
+      if (value.empty() && std::find(kNamed.begin(), kNamed.end(), name) != kNamed.end()) {
+        throw CLI::ValidationError(name, "its value is empty");
       }
     }
   }
