@@ -13,7 +13,7 @@ if ! said=$("$python" -m venv --system-site-packages "$folder" 2>&1 &&
   echo "no Python environment with nanobind: $(grep -v '^ *$' <<<"$said" | tail -1)"
   exit 1
 fi
-# The wheel of xgboost brings 300 MB for GPUs.
-"$folder/bin/pip" install --quiet --disable-pip-version-check --retries 1 scikit-learn pandas matplotlib lightgbm xgboost-cpu >"$folder/tests.log" 2>&1 ||
+# All anew, since the distribution's fit its own NumPy; the wheel of xgboost brings 300 MB for GPUs.
+"$folder/bin/pip" install --quiet --disable-pip-version-check --retries 1 --ignore-installed scikit-learn pandas matplotlib lightgbm xgboost-cpu >"$folder/tests.log" 2>&1 ||
   echo "not installed, their tests are skipped: $(grep -v '^ *$' "$folder/tests.log" | tail -1)"
 touch "$folder/made"

@@ -45,7 +45,7 @@ label = "good"
 k = [1, 2]
 [table]
 rows = "{label}"
-over = ["size"]
+over = ["size", "k"]
 columns = [{ name = "product", metric = "product", statistic = "mean" }]
 """
 # Another wall clock (the steady one does not jump, which is what it is for), and a file system without nameless files.
