@@ -9,14 +9,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 
 namespace retable::datasets {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kMagic[8] = {'R', 'E', 'T', 'A', 'B', 'L', 'E', '1'};
-constexpr std::size_t kAlign = 64;
+constexpr char kMagic[8] = {'R', 'E', 'T', 'A', 'B', 'L', 'E', '2'};
+constexpr std::size_t kAlign = 64, kHash = 64;
 
 std::size_t Aligned(std::size_t n) {
   return (n + kAlign - 1) / kAlign * kAlign;
@@ -76,21 +77,21 @@ std::shared_ptr<MappedFrame> Map(const std::filesystem::path& path) {
 //! One column's place in the file, checked against the file's size.
 class ColumnReader {
  public:
-  ColumnReader(const MappedFrame& mapped, std::size_t payload, std::size_t rows)
-      : mapped_(mapped), payload_(payload), rows_(rows) {}
+  ColumnReader(std::string_view bytes, std::size_t payload, std::size_t rows)
+      : bytes_(bytes), payload_(payload), rows_(rows) {}
 
   template <class T>
   std::span<const T> View(std::size_t offset) const {
-    const std::size_t room = mapped_.size - payload_;
+    const std::size_t room = bytes_.size() - payload_;
     const bool aligned = (payload_ + offset) % kAlign == 0;
     if (!aligned || offset > room || rows_ > (room - offset) / sizeof(T)) {
       throw FrameFileError("a frame file is cut short");
     }
-    return {reinterpret_cast<const T*>(mapped_.bytes() + payload_ + offset), rows_};
+    return {reinterpret_cast<const T*>(bytes_.data() + payload_ + offset), rows_};
   }
 
  private:
-  const MappedFrame& mapped_;
+  std::string_view bytes_;
   std::size_t payload_;
   std::size_t rows_;
 };
@@ -179,26 +180,37 @@ void WriteFrameFile(const Frame& frame, const std::filesystem::path& path) {
   const std::uint64_t length = text.size();
 
   AtomicFile file(path);
-  file.Write({kMagic, sizeof kMagic});
-  file.Write({reinterpret_cast<const char*>(&length), sizeof length});
-  file.Write(text);
+  Digest digest(Digest::Kind::kSha256);
+  const auto write = [&](std::string_view bytes) {
+    digest.Update(bytes);
+    file.Write(bytes);
+  };
+  write({kMagic, sizeof kMagic});
+  write({reinterpret_cast<const char*>(&length), sizeof length});
+  write(text);
   const std::string padding(kAlign, '\0');
   for (const Column* column : columns) {
     const Form form = FormOf(*column);
-    file.Write(form.bytes);
-    file.Write(std::string_view(padding).substr(0, Aligned(form.bytes.size()) - form.bytes.size()));
+    write(form.bytes);
+    write(std::string_view(padding).substr(0, Aligned(form.bytes.size()) - form.bytes.size()));
   }
+  file.Write(digest.Hex());
   file.Commit();
 }
 
 Frame ReadFrameFile(const std::filesystem::path& path) try {
   const auto mapped = Map(path);
-  std::uint64_t length = 0;
-  std::memcpy(&length, mapped->bytes() + 8, sizeof length);
-  if (std::memcmp(mapped->bytes(), kMagic, sizeof kMagic) != 0 || length > mapped->size - 16) {
+  const std::string_view whole(mapped->bytes(), mapped->size);
+  if (!whole.starts_with({kMagic, sizeof kMagic}) || whole.size() < 16 + kHash) {
     throw FrameFileError(path.string() + " is not a frame file");
   }
-  const Json header = Json::parse(std::string_view(mapped->bytes() + 16, length));
+  const std::string_view bytes = whole.substr(0, whole.size() - kHash);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data() + 8, sizeof length);
+  if (Sha256(bytes) != whole.substr(bytes.size()) || length > bytes.size() - 16) {
+    throw FrameFileError(path.string() + " is damaged");
+  }
+  const Json header = Json::parse(bytes.substr(16, length));
   Frame frame;
   frame.name = header.at("name");
   frame.origin = header.at("origin");
@@ -211,12 +223,12 @@ Frame ReadFrameFile(const std::filesystem::path& path) try {
   std::size_t widened = 0;
   for (const Json& json : columns) widened += json.at("form") != "f32";
   // Each of their values takes a byte of the file at least.
-  if (widened > 0 && rows > mapped->size / widened) {
+  if (widened > 0 && rows > bytes.size() / widened) {
     throw FrameFileError(path.string() + " is damaged");
   }
   mapped->floats = std::make_unique_for_overwrite<float[]>(widened * rows);
   float* next = mapped->floats.get();
-  const ColumnReader reader(*mapped, 16 + length, rows);
+  const ColumnReader reader(bytes, 16 + length, rows);
   for (const Json& json : columns) frame.columns.push_back(ReadColumn(json, reader, next));
   if (header.at("has_target").get<bool>() && !frame.columns.empty()) {
     frame.target = std::move(frame.columns.back());

@@ -146,6 +146,9 @@ TEST_F(CacheTest, FrameFilesHoldEveryKindOfColumn) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x15);
     write(damaged);
+    EXPECT_THROW(ReadFrameFile(path), FrameFileError) << i;
+    damaged.resize(whole.size() - 64);
+    write(damaged + Sha256(damaged));  // on purpose
     try {
       const Frame odd = ReadFrameFile(path);
       ASSERT_GE(odd.rows, 0);
