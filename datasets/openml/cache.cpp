@@ -452,21 +452,26 @@ bool SameColumn(const Column& a, const Column& b) {
 
 }  // namespace
 
+std::string Cache::DamageOf(const CacheRecord& record) const {
+  const TextHashes hashes = HashText(FilePath(record));
+  if (!hashes.damage.empty() || hashes.sha256 == record.sha256) return hashes.damage;
+  return "SHA-256 expected " + record.sha256 + ", got " + hashes.sha256;
+}
+
 VerifyResult Cache::Verify(const CacheRecord& record) const {
   VerifyResult result;
   try {
-    const TextHashes hashes = HashText(FilePath(record));
-    if (!hashes.damage.empty()) {
-      result.why = hashes.damage;
-    } else if (hashes.sha256 != record.sha256) {
-      result.why = "SHA-256 expected " + record.sha256 + ", got " + hashes.sha256;
-    } else {
+    result.why = DamageOf(record);
+    if (result.why.empty()) {
       const Frame frame = Load(record);
       const Frame parsed = Parse(record);
       result.ok = std::ranges::equal(frame.columns, parsed.columns, SameColumn) &&
                   frame.target.has_value() == parsed.target.has_value() &&
                   (!frame.target || SameColumn(*frame.target, *parsed.target));
-      if (!result.ok) result.why = "the frame file differs from the ARFF file; remove it";
+      if (!result.ok)
+        result.why =
+            "the frame file differs from the ARFF file and its "
+            "description; fetch it again with --refresh";
     }
   } catch (const std::exception& error) {
     result.why = error.what();
@@ -487,6 +492,12 @@ void Cache::Mirror(const std::vector<CacheRecord>& records, const fs::path& targ
     int id = 0;
     std::from_chars(line.data(), line.data() + line.size(), id);
     if (id > 0) lines[id] = line;
+  }
+  for (const CacheRecord& r : records) {
+    if (const std::string why = DamageOf(r); !why.empty()) {
+      throw std::runtime_error("data set " + std::to_string(r.id) + ": " + why +
+                               "; nothing was mirrored");
+    }
   }
   for (const CacheRecord& r : records) {
     const std::string id = std::to_string(r.id);

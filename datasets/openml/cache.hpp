@@ -84,7 +84,7 @@ class Cache {
   VerifyResult Verify(const CacheRecord& record) const;
 
   //! Copies the records' files into `target` as a mirror with a MANIFEST.tsv, which keeps what it
-  //! lists already.
+  //! lists already. @throws std::runtime_error, before anything is copied, for a damaged file
   void Mirror(const std::vector<CacheRecord>& records, const std::filesystem::path& target) const;
 
   std::filesystem::path FilePath(const CacheRecord& record) const;
@@ -97,6 +97,8 @@ class Cache {
   void DownloadChecked(OpenMlServer& server, const Description& description, CacheRecord& record,
                        const CacheFetchOptions& options, std::filesystem::path& part) const;
   Frame Parse(const CacheRecord& record) const;
+  //! What is wrong with the stored file; empty where it is the record's.
+  std::string DamageOf(const CacheRecord& record) const;
 
   std::filesystem::path root_;
 };

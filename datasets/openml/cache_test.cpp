@@ -190,6 +190,11 @@ TEST_F(CacheTest, VerifyFindsAChangedFile) {
   other += "4,1,b\n";
   WriteAtomically(cache.FilePath(*cache.Find(7)), GzipCompress(other));
   EXPECT_EQ(Run({"verify"}), 2);
+  const TemporaryFolder copy;
+  EXPECT_NE(Run({"mirror", copy.path() / "m"}), 0);
+  EXPECT_TRUE(Said("data set 7: SHA-256 expected")) << err.str();
+  EXPECT_FALSE(fs::exists(copy.path() / "m/MANIFEST.tsv"));
+  EXPECT_EQ(Run({"verify"}), 2);
   EXPECT_TRUE(
       Said("openml-7: SHA-256 expected " + Sha256(SmallOpenMl::kArff) + ", got " + Sha256(other)))
       << out.str();
