@@ -468,10 +468,11 @@ VerifyResult Cache::Verify(const CacheRecord& record) const {
       result.ok = std::ranges::equal(frame.columns, parsed.columns, SameColumn) &&
                   frame.target.has_value() == parsed.target.has_value() &&
                   (!frame.target || SameColumn(*frame.target, *parsed.target));
-      if (!result.ok)
+      if (!result.ok) {
         result.why =
-            "the frame file differs from the ARFF file and its "
-            "description; fetch it again with --refresh";
+            "the frame file differs from the ARFF file and its description; fetch it again with "
+            "--refresh";
+      }
     }
   } catch (const std::exception& error) {
     result.why = error.what();

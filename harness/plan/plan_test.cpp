@@ -67,17 +67,6 @@ TEST(CellKey, DependsOnWhatDecidesTheNumbersAndOnNothingElse) {
   EXPECT_TRUE(changed([](CellConfig& c) { c.device = "cuda"; }));
 }
 
-TEST(CellKey, TheCodeThatMeasuresIsTheProtocols) {
-  CellConfig other = Example();
-  other.family = "mine";
-  other.experiment = "mine/table2";
-  const auto sources = [](const CellConfig& cell) { return CellKey(cell, "cpu"); };
-  EXPECT_NE(sources(other), "");
-  CellConfig of_nobody = Example();
-  of_nobody.protocol = "mine/niae";
-  EXPECT_NE(sources(of_nobody), sources(Example()));
-}
-
 TEST(CellKey, DependsOnTheFilesThatACommandNames) {
   const std::string name = "named " + std::to_string(getpid()) + ".py";
   for (const auto& word : {"\"" + name + "\"", "--of='" + name + "' './" + name + "'",

@@ -27,7 +27,7 @@ Names NamedFor(const AlgorithmEntry& entry, Names names) {
   return names;
 }
 
-// What is the same for all cells of an entry: two entries that agree here share values.
+// What these names say of an entry. Values of two entries of which they say the same are mixed.
 std::string Told(const AlgorithmEntry& entry, const Names& named) {
   std::string told;
   if (named.contains("label")) told += "|" + entry.label;
@@ -51,14 +51,13 @@ void RefusePooling(const Experiment& experiment) {
     AddNames(experiment.table.pivot, names);
     names.insert(experiment.table.over.begin(), experiment.table.over.end());
     for (const auto& [name, value] : column.where) names.insert(name);
-    const auto refuse = [&](const Position& where, const std::string& what) {
+    const auto refuse = [&](const Position& where, const std::string& what,
+                            const std::string& name) {
       throw ConfigError(
-          where,
-          fmt::format(
-              "column \"{}\" of the table would mix {}: name it in [table] "
-              "rows or pivot, or in the column's where; [table] over lists what is meant to be "
-              "mixed",
-              column.name, what));
+          where, fmt::format("column \"{}\" of the table would mix {}: name {} in [table] rows or "
+                             "pivot, or in the column's where; [table] over lists what is meant to "
+                             "be mixed",
+                             column.name, what, name));
     };
     std::set<std::string> told;
     for (const AlgorithmEntry& entry : experiment.algorithms) {
@@ -66,13 +65,13 @@ void RefusePooling(const Experiment& experiment) {
       const auto check = [&](const auto& varied, const Position& where) {
         for (const auto& [name, values] : varied) {
           if (values.size() < 2 || named.contains(name)) continue;
-          refuse(where, fmt::format("the {} values of {}", values.size(), name));
+          refuse(where, fmt::format("the {} values of {}", values.size(), name), "it");
         }
       };
       check(experiment.axes, {experiment.file, 0, 0});
       check(entry.parameters, entry.where);
       if (!told.insert(Told(entry, named)).second) {
-        refuse(entry.where, "this method with another that has the same label");
+        refuse(entry.where, "this method with another", "what tells them apart");
       }
     }
   }

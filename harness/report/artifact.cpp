@@ -212,7 +212,6 @@ ordered_json GroupsJson(const Artifact& artifact) {
   return groups;
 }
 
-//! On one line, and cells without what the artifact says of all of them: a recording has thousands.
 // What the command line and the machine added to an experiment, to be typed again.
 std::string OptionsOf(const Overrides& given) {
   std::string options;
@@ -222,6 +221,7 @@ std::string OptionsOf(const Overrides& given) {
   return options;
 }
 
+//! On one line, and cells without what the artifact says of all of them: a recording has thousands.
 void WriteMetaFile(const std::string& path, ordered_json meta) {
   const auto hashes = DatasetHashes(meta);
   ordered_json none;  // a recording has its cells in its archive

@@ -192,9 +192,9 @@ def _column(frame, place, model, source):
     if model.has_categories(place):
         known = column.astype(object).where(column.notna(), None)  # pandas.NA compares with nothing
         return _category_codes(model, place, known.tolist(), name)
-    if kind == "object" and all(v is None or isinstance(v, (bool, numpy.bool_)) for v in column):  # of pyarrow
-        return numpy.array([numpy.nan if v is None else float(v) for v in column])
-    if column.dtype.kind in "mMc" or kind in ("object", "str") or kind.startswith("string"):
+    # pyarrow's flags that may be missing are objects in pandas.
+    flags = kind == "object" and all(v is None or isinstance(v, (bool, numpy.bool_)) for v in column)
+    if not flags and (column.dtype.kind in "mMc" or kind in ("object", "str") or kind.startswith("string")):
         raise TypeError(f"column {name!r} has the dtype {kind}: give numbers, or a category where the "
                         f"model was trained on categories")
     return column.to_numpy(dtype=numpy.float64, na_value=numpy.nan)

@@ -28,8 +28,9 @@ Moments ChebyshevAt(double t, int order) {
   return out;
 }
 
-// Whether the rounding of logarithms moves their moments by less than `error`: over a narrow range
-// it does not, and there log x says what x does. No T_k is steeper than k^2.
+// Whether the rounding of logarithms moves their moments by less than `error`. Over a narrow range
+// it moves them by more; there log x is nearly linear in x and tells nothing new. No T_k is steeper
+// than k^2.
 bool LogsArePrecise(const ChebyshevSums& logs, int order, double error) {
   const double largest = std::max(std::abs(logs.min), std::abs(logs.max));
   return order * order * 0x1p-52 * largest < error * logs.map.half;

@@ -37,8 +37,9 @@ std::string WhyNoGpu(const MethodInfo& on_cpu, const MethodInfo* on_gpu,
   if (options.device == "cpu") return "device cpu was asked for";
   const std::string no_device =
       WhyNoDevice().any() ? "no CUDA device answers: " + WhyNoDevice().why : "";
-  if (on_gpu == nullptr)
+  if (on_gpu == nullptr) {
     return no_device.empty() ? on_cpu.name + " has no CUDA backend" : no_device;
+  }
   if (options.index != "shapley") return "Banzhaf values are computed on the processor";
   if (options.precision == "double" && Knows(on_cpu, "precision")) {
     return "precision double is computed on the processor";

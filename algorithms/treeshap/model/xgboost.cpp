@@ -317,13 +317,14 @@ TreeEnsemble Convert(const Json& json, const ReadOptions& options) {
   std::size_t category_words = 0;
   const std::size_t used = TreesThatPredict(learner, trees, model, options);
   for (std::size_t t = 0; t < used; ++t) {
-    if (LeafSize(list[t]) > 1 && !list[t].contains("leaf_weights")) {
+    const bool vectors = LeafSize(list[t]) > 1;
+    if (vectors && !list[t].contains("leaf_weights")) {
       throw std::invalid_argument(
           "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
     }
     Tree tree = ReadTree(list[t], model, category_words);
     const double weight = weights.empty() ? 1.0 : weights[t];
-    if (LeafSize(list[t]) > 1) {
+    if (vectors) {
       AddVectorTree(list[t], tree, weight, model);
       continue;
     }

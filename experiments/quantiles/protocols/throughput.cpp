@@ -168,8 +168,9 @@ class ThroughputProtocol final : public harness::Protocol {
           const auto counted = std::count_if(values.begin(), values.end(), counts);
           return static_cast<double>(counted) / static_cast<double>(present);
         };
-        for (const double phi : {0.1, 0.5, 0.9}) {
-          const double answer = sketch->quantile(phi);
+        const std::vector<double> phis = {0.1, 0.5, 0.9}, answers = sketch->quantiles(phis);
+        for (std::size_t i = 0; i < phis.size(); ++i) {
+          const double phi = phis[i], answer = answers[i];
           // A value that many share has a range of ranks.
           const double below = share([&](float x) { return static_cast<double>(x) < answer; });
           const double up_to = share([&](float x) { return static_cast<double>(x) <= answer; });
