@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_set>
 
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
@@ -157,31 +158,33 @@ void Store(const fs::path& part, const fs::path& target) {
   fs::remove(part);
 }
 
-bool Names(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 std::vector<ColumnRole> RolesOf(const std::vector<ColumnInfo>& columns,
                                 const Description& description,
                                 const std::vector<Feature>& features) {
+  std::unordered_set<std::string> dropped(description.ignored.begin(), description.ignored.end());
+  dropped.insert(description.row_ids.begin(), description.row_ids.end());
+  std::unordered_set<std::string> targets(description.targets.begin(), description.targets.end());
+  for (const Feature& f : features) {
+    if (f.is_ignore || f.is_row_identifier) dropped.insert(f.name);
+    if (f.is_target) targets.insert(f.name);
+  }
   std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const std::string& name = columns[c].name;
-    const Feature* feature = nullptr;
-    for (const Feature& f : features) {
-      if (f.name == name) feature = &f;
-    }
-    const bool dropped =
-        (feature != nullptr && (feature->is_ignore || feature->is_row_identifier)) ||
-        Names(description.ignored, name) || Names(description.row_ids, name);
-    const bool target =
-        (feature != nullptr && feature->is_target) || Names(description.targets, name);
-    if (target)
+    if (targets.contains(columns[c].name))
       roles[c] = ColumnRole::kTarget;
-    else if (dropped)
+    else if (dropped.contains(columns[c].name))
       roles[c] = ColumnRole::kIgnored;
+  }
+  for (const ColumnInfo& column : columns) targets.erase(column.name);
+  if (!targets.empty()) {
+    // The label would be taken for a feature.
+    throw FetchError(FetchError::Kind::kDamaged,
+                     "data set " + std::to_string(description.id) +
+                         ": the server names the target \"" +
+                         *std::min_element(targets.begin(), targets.end()) +
+                         "\", a column that its file does not have");
   }
   return roles;
 }

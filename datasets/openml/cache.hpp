@@ -104,6 +104,7 @@ class Cache {
 };
 
 //! Roles by OpenML's feature list and description (v1 leaves values out of either at times).
+//! @throws FetchError where a target is named that no column is called
 std::vector<ColumnRole> RolesOf(const std::vector<ColumnInfo>& columns,
                                 const Description& description,
                                 const std::vector<Feature>& features);

@@ -253,6 +253,15 @@ TEST_F(CacheTest, AMirrorOfTheCacheIsAMirror) {
   EXPECT_TRUE(fs::exists(out.str().substr(0, out.str().find('\n'))));
 }
 
+TEST_F(CacheTest, ATargetThatTheFileDoesNotHaveIsNoFeature) {
+  SmallOpenMl small;
+  small.Add(5, SmallOpenMl::kArff, "", {{"default_target_attribute", "Y"}});
+  small.WriteTo(mirror.path());
+  EXPECT_NE(Run({"fetch", "5"}), 0);
+  EXPECT_TRUE(Said("names the target \"Y\", a column that its file does not have")) << err.str();
+  EXPECT_FALSE(cache.Find(5).has_value());
+}
+
 TEST_F(CacheTest, ResolveSaysWhyADataSetIsAbsent) {
   const auto reason = [](FetchPolicy policy) {
     const Member member = Catalog().Resolve("kr-vs-kp", policy).front();

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace retable::harness {
 
@@ -25,6 +27,28 @@ inline std::string ShellWord(const std::string& text) {
     }
   }
   return quoted + "'";
+}
+
+//! The words of a command, without their quotes: whitespace in single or double quotes does not
+//! separate. Nothing else of a shell's language is known. O(length).
+inline std::vector<std::string> ShellWords(const std::string& command) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;
+  for (const char c : command) {
+    if (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (quote == 0 ? c == '"' || c == '\'' : c == quote) {
+      quote = quote == 0 ? c : 0;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
 }
 
 //! What a command said.

@@ -15,5 +15,13 @@ TEST(ShellWord, QuotesWhatAShellWouldTouch) {
   EXPECT_EQ(ShellWord(""), "''");
 }
 
+TEST(ShellWords, StandBetweenSpacesThatNoQuoteHolds) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(ShellWords("python3  a.py\t--x"), (Words{"python3", "a.py", "--x"}));
+  EXPECT_EQ(ShellWords(" --comment='a b' "), (Words{"--comment=a b"}));
+  EXPECT_EQ(ShellWords("\"it's\" ''"), (Words{"it's", ""}));
+  EXPECT_EQ(ShellWords(" "), Words{});
+}
+
 }  // namespace
 }  // namespace retable::harness

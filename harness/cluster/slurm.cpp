@@ -198,10 +198,13 @@ int Collected(const std::string& folder, const Jobs& jobs, std::ostream& out, st
 
 SlurmCommands MakeSlurmCommands(const SlurmRun& run) {
   std::string tasks = "1-8", options;
-  std::istringstream words(run.options);
-  for (std::string word; words >> word;) {
-    if (word == "--array" || word == "-a") {
-      words >> tasks;
+  bool counts = false;  // this word is the array of tasks
+  for (const std::string& word : ShellWords(run.options)) {
+    if (counts) {
+      tasks = word;
+      counts = false;
+    } else if (word == "--array" || word == "-a") {
+      counts = true;
     } else if (word.starts_with("--array=")) {
       tasks = word.substr(word.find('=') + 1);
     } else if (word.starts_with("-a")) {

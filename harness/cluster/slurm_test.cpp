@@ -52,6 +52,13 @@ TEST(Slurm, TheArrayIsOfTheTasksAloneHoweverItIsWritten) {
   }
 }
 
+TEST(Slurm, AnOptionInQuotesStaysOneWord) {
+  SlurmRun run = ExampleRun();
+  run.options = " --comment=\"two words\"";
+  EXPECT_NE(MakeSlurmCommands(run).array.find(" '--comment=two words' "), std::string::npos)
+      << MakeSlurmCommands(run).array;
+}
+
 TEST(Slurm, EightTasksUnlessSaidOtherwise) {
   SlurmRun run = ExampleRun();
   run.options = "";

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
@@ -16,6 +15,7 @@
 #include "base/parallel.hpp"
 #include "base/sha256.hpp"
 #include "base/text/suggest.hpp"
+#include "harness/cli/shell.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/pooling.hpp"
 #include "harness/plan/tidy_columns.hpp"
@@ -229,27 +229,11 @@ std::string LabelOf(const AlgorithmEntry& entry, const CellConfig& cell, bool le
   }
 }
 
-// The words of a command, without their quotes.
-std::vector<std::string> WordsOf(const std::string& command) {
-  std::vector<std::string> words(1);
-  char quote = 0;
-  for (const char c : command) {
-    if (quote == 0 ? c == '"' || c == '\'' : c == quote) {
-      quote = quote == 0 ? c : 0;
-    } else if (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
-
 // The files that a command names, as they are now: no build compiles them.
 std::string HashOfCommand(const std::string& command) {
   const char* root = std::getenv("RETABLE_ROOT");
   std::string all;
-  for (const std::string& word : WordsOf(command)) {
+  for (const std::string& word : ShellWords(command)) {
     const auto file = std::filesystem::path(root == nullptr ? "." : root) / word;
     std::error_code none;
     if (std::filesystem::is_regular_file(file, none)) all += Sha256(ReadWhole(file));

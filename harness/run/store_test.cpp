@@ -170,12 +170,13 @@ TEST_F(StoreTest, WhatIsNoRegularFileIsNotWaitedForAndSetAside) {
       {"No such device", [&] {
          sockaddr_un address{AF_UNIX, {}};
          const int s = socket(AF_UNIX, SOCK_STREAM, 0);
+         const fs::path before = fs::current_path();
          fs::current_path(Folder() + "/cells");  // a socket's path has room for 107 letters
          const std::string name = record.key + ".json";
          std::copy(name.begin(), name.end(), address.sun_path);
          bind(s, reinterpret_cast<const sockaddr*>(&address), sizeof address);
          close(s);
-         fs::current_path("/");
+         fs::current_path(before);
        }}};
   int aside = 0;
   for (const auto& [why, make] : things) {
