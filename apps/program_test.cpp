@@ -1131,7 +1131,10 @@ TEST_F(Program, ListKnowsTheExperimentAndItsFields) {
   const auto json = nlohmann::json::parse(Run("list --json").text);
   EXPECT_EQ(json.at(0).at("id"), "selftest/probe");
   ExpectContains(Run("list --fields").text, "`claim[].check`");
-  ExpectContains(Run("list --protocols").text, "selftest/behaviour");
+  const std::string protocols = Run("list --protocols").text;
+  ExpectContains(protocols, "selftest/behaviour");
+  ExpectContains(protocols, "  axes.size = 1  # an axis\n");
+  ExpectContains(protocols, "  settings.milliseconds = 5  # how long a good cell takes\n");
 }
 
 TEST_F(Program, WrongWordsAreAnsweredWithTheNearest) {

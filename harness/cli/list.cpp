@@ -13,6 +13,7 @@
 #include "harness/cli/selection.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/config/schema.hpp"
+#include "harness/config/toml_tree.hpp"
 #include "harness/plan/estimate.hpp"
 #include "harness/run/progress.hpp"
 
@@ -23,15 +24,25 @@ struct ListFlags {
   bool json = false, fields = false, protocols = false;
 };
 
+void ListSpecs(const std::vector<ParameterSpec>& specs, const std::string& before,
+               std::ostream& out) {
+  for (const ParameterSpec& spec : specs) {
+    out << fmt::format("{}{} = {}  # {}\n", before, spec.name, ValueText(spec.fallback), spec.help);
+  }
+}
+
 void ListProtocols(std::ostream& out) {
   std::map<std::string, const Protocol*> by_name;
   for (const auto& protocol : Protocols()) by_name[protocol->name()] = protocol.get();
   for (const auto& [name, protocol] : by_name) {
     out << fmt::format("{}: {}\n", name, protocol->summary());
     out << fmt::format("  metrics: {}\n", fmt::join(protocol->metrics(), ", "));
+    ListSpecs(protocol->axes(), "  axes.", out);
+    ListSpecs(protocol->settings(), "  settings.", out);
     for (const auto& info : protocol->algorithms()) {
       out << fmt::format("  {:22} {:10} {}\n", info.name,
                          fmt::format("{}", fmt::join(info.devices, ",")), info.summary);
+      ListSpecs(info.parameters, "    ", out);
     }
   }
 }
@@ -107,17 +118,18 @@ int List(const Context& context, const ListFlags& flags, std::ostream& out, std:
 }  // namespace
 
 Verb MakeListVerb(const Context& context) {
-  return MakeVerb(context, "list", "Experiments, their citations and expected times",
-                  [context](CLI::App& app) -> VerbBody {
-                    const auto flags = std::make_shared<ListFlags>();
-                    app.add_flag("--json", flags->json, "as JSON");
-                    app.add_flag("--fields", flags->fields, "every field of an experiment's TOML");
-                    app.add_flag("--protocols", flags->protocols,
-                                 "measuring protocols, their metrics and algorithms");
-                    return [=](std::ostream& out, std::ostream& err) {
-                      return List(context, *flags, out, err);
-                    };
-                  });
+  return MakeVerb(
+      context, "list", "Experiments, their citations and expected times",
+      [context](CLI::App& app) -> VerbBody {
+        const auto flags = std::make_shared<ListFlags>();
+        app.add_flag("--json", flags->json, "as JSON");
+        app.add_flag("--fields", flags->fields, "every field of an experiment's TOML");
+        app.add_flag(
+            "--protocols", flags->protocols,
+            "measuring protocols: metrics, axes, settings, algorithms and their parameters");
+        return
+            [=](std::ostream& out, std::ostream& err) { return List(context, *flags, out, err); };
+      });
 }
 
 }  // namespace retable::harness
