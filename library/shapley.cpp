@@ -102,7 +102,7 @@ ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
   const auto d = static_cast<std::size_t>(players);
   const auto repeats = static_cast<double>(options.repeats);
   ShapleyValues all;
-  std::vector<double> squares(d, 0.0);
+  std::vector<double> spread(d, 0.0);  // roots of sums of squares, which may leave double's range
   all.values.assign(d, 0.0);
   for (int r = 0; r < options.repeats; ++r) {
     const shapley::ShapleyEstimate one =
@@ -111,13 +111,13 @@ ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
     for (std::size_t i = 0; i < d; ++i) {
       const double step = one.values[i] - all.values[i];  // Welford's sums
       all.values[i] += step / (r + 1);
-      squares[i] += step * (one.values[i] - all.values[i]);
+      spread[i] = std::hypot(spread[i], step * std::sqrt(r / (r + 1.0)));
     }
   }
   all.values = Finite(std::move(all.values));
   if (options.repeats > 1) {
-    for (const double sum : squares) {
-      all.standard_errors.push_back(std::sqrt(sum / (repeats - 1) / repeats));
+    for (const double root : spread) {
+      all.standard_errors.push_back(root / std::sqrt((repeats - 1) * repeats));
     }
     all.standard_errors = Finite(std::move(all.standard_errors));
   }

@@ -24,6 +24,14 @@ double Distance(const MeasuredError& row, int features, double per_player) {
          std::pow(std::log2(row.per_player / per_player), 2);
 }
 
+// Whether the method takes as many features: what each of them refuses.
+bool Takes(const std::string& method, int features) {
+  if (method.starts_with("Foldover")) return features <= 361;
+  const bool paired = method == "OddSHAP" || method == "LeverageSHAP" || method.ends_with("MSR") ||
+                      method.starts_with("RegressionMSR");
+  return !paired || features <= 1000;
+}
+
 struct Tally {
   double weight = 0, sum = 0;
   double nearest = HUGE_VAL, seconds = 0;
@@ -38,10 +46,10 @@ std::span<const MeasuredError> MeasuredErrors() {
 std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
                            std::int64_t evaluations, int background) {
   if (features < 1) throw std::invalid_argument("features: at least one");
-  if (evaluations <= features) {
+  if (evaluations < std::int64_t{2} * features) {
     throw std::invalid_argument("evaluations: at least " +
-                                std::to_string(std::int64_t{features} + 1) + " for " +
-                                std::to_string(features) + " features, one order of them");
+                                std::to_string(std::int64_t{2} * features) + " for " +
+                                std::to_string(features) + " features, two orders of them");
   }
   const double per_player = static_cast<double>(evaluations) / features;
   std::map<Point, double> least;
@@ -71,7 +79,7 @@ std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
   }
   std::vector<Advice> ranking;
   for (const auto& [method, tally] : tallies) {
-    if (tally.weight < 0.9 * all) continue;
+    if (tally.weight < 0.9 * all || !Takes(method, features)) continue;
     ranking.push_back({method, std::exp(tally.sum / tally.weight), tally.seconds});
   }
   std::sort(ranking.begin(), ranking.end(),

@@ -105,13 +105,17 @@ TEST(AdviseCommand, NamesAMethodAndItsGrounds) {
   EXPECT_EQ(small.status, 0);
   EXPECT_NE(small.out.find("all 16 coalitions"), std::string::npos);
   EXPECT_EQ(Advised({"--features", "20"}).status, 1);
-  EXPECT_EQ(Advised({"--features", "20", "--evaluations", "20"}).status, 1);
+  EXPECT_EQ(Advised({"--features", "20", "--evaluations", "39"}).status, 1);
+  EXPECT_EQ(Advised({"--features", "20", "--evaluations", "40"}).status, 0);
   EXPECT_EQ(Advised({"--features", "0", "--evaluations", "20"}).status, 1);
   const auto most = Advised({"--features", "2147483647", "--evaluations", "5"});
   EXPECT_EQ(most.status, 1);
-  EXPECT_NE(most.err.find("at least 2147483648"), std::string::npos) << most.err;
-  EXPECT_NE(Advised({"--features", "4000", "--evaluations", "20000"}).out.find("outside"),
-            std::string::npos);
+  EXPECT_NE(most.err.find("at least 4294967294"), std::string::npos) << most.err;
+  const auto wide = Advised({"--features", "4000", "--evaluations", "20000"});
+  EXPECT_NE(wide.out.find("outside"), std::string::npos);
+  for (const char* refuses : {"OddSHAP", "LeverageSHAP", "MSR", "Foldover"}) {
+    EXPECT_EQ(wide.out.find(refuses), std::string::npos) << wide.out;
+  }
 }
 
 }  // namespace

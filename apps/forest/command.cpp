@@ -91,22 +91,29 @@ Learned ReadTargets(const Table& table, bool regression) {
                                 ": if it is a number, give --regression");
   }
   std::map<double, std::string> numbers;
-  for (auto& [name, code] : codes) {
+  for (const auto& [name, code] : codes) {
     const auto number = ClassNumber(name);
     const auto spelt = number ? numbers.emplace(*number, name) : std::pair(numbers.end(), true);
     if (!spelt.second) {
       throw std::invalid_argument(file + ": the classes \"" + spelt.first->second + "\" and \"" +
                                   name + "\" are one number: spell them alike");
     }
-    code = static_cast<std::uint32_t>(learned.names.size());
     learned.names.push_back(name);
+  }
+  if (numbers.size() == codes.size()) {  // as scikit-learn orders them
+    learned.names.clear();
+    for (const auto& [number, name] : numbers) learned.names.push_back(name);
+  }
+  for (std::size_t c = 0; c < learned.names.size(); ++c) {
+    codes.at(learned.names[c]) = static_cast<std::uint32_t>(c);
   }
   for (const std::string& name : table.target) learned.labels.push_back(codes.at(name));
   return learned;
 }
 
-std::string Quoted(const std::vector<std::string>& names) {
-  std::string list = names.size() == 1 ? "column" : "columns";
+std::string Quoted(const std::vector<std::string>& names, const char* one = "column",
+                   const char* many = "columns") {
+  std::string list = names.size() == 1 ? one : many;
   for (std::size_t i = 0; i < names.size(); ++i) {
     list += (i == 0 ? " \"" : ", \"") + names[i] + "\"";
   }
@@ -125,6 +132,12 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
       err << "note: XGBoost's format keeps no levels: whoever reads it must code the "
           << Quoted(with_levels) << " as " << table.data << " does\n";
     }
+    for (std::size_t c = 0; c < learned.names.size(); ++c) {
+      if (learned.names[c] == std::to_string(c)) continue;
+      err << "note: XGBoost's format keeps no class names: its outputs are, in this order, "
+          << Quoted(learned.names, "class", "classes") << "\n";
+      break;
+    }
     extratrees::WriteXgboostJson(forest, file, names);
     file.Commit();
     return;
@@ -140,6 +153,16 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
     extratrees::WriteForestJson(forest, file, names);
   }
   file.Commit();
+}
+
+void RefuseInfinite(const Table& table) {
+  const std::size_t width = table.features.size();
+  for (std::size_t k = 0; k < table.values.size(); ++k) {
+    if (!std::isinf(table.values[k])) continue;
+    throw std::invalid_argument(table.Where(k / width) + ": column \"" +
+                                table.features[k % width].name +
+                                "\" is infinite in 32 bits: clip it, or make it missing");
+  }
 }
 
 //! What the trainer would refuse too, but without the line.
@@ -159,13 +182,7 @@ void CheckRows(const Table& table) {
   if (!(total > 0)) {
     throw std::invalid_argument(table.data + ": the weights are all 0: some row has to weigh more");
   }
-  const std::size_t width = table.features.size();
-  for (std::size_t k = 0; k < table.values.size(); ++k) {
-    if (!std::isinf(table.values[k])) continue;
-    throw std::invalid_argument(table.Where(k / width) + ": column \"" +
-                                table.features[k % width].name +
-                                "\" is infinite in 32 bits: clip it, or make it missing");
-  }
+  RefuseInfinite(table);
 }
 
 int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
@@ -299,6 +316,7 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
     err << "note: ignored " << Quoted(table.ignored) << " of " << a.data
         << ", which the model does not know\n";
   }
+  RefuseInfinite(table);
   std::vector<double> fractions(table.rows * forest.classes);
   forest.PredictProba(table.values.data(), table.rows, fractions.data());
   const std::string text = write(forest, fractions, names.classes, a.proba);
@@ -353,7 +371,9 @@ void Declare(CLI::App& app, Arguments& a) {
   target = predict->add_option("--target", a.target, "a column to leave out and to compare with");
   predict->add_option("--labels", a.labels, kLabelsHelp)->excludes(target);
   predict->add_option("--weights", a.weights, "a column to leave out");
-  predict->add_flag("--proba", a.proba, "class fractions, one column a class");
+  predict->add_flag(
+      "--proba", a.proba,
+      "class fractions, one column a class; numbers in ascending order, words as text");
   predict->add_option("--out", a.out, "a .csv or .npy file; default: CSV to standard output");
 }
 

@@ -346,6 +346,19 @@ TEST_F(ForestCommand, ArraysAreLearntAndAnswered) {
   EXPECT_NE(ReadWhole(Path("model.json")).find("\"feature_names\":[]"), std::string::npos);
 }
 
+TEST_F(ForestCommand, ClassesThatAreNumbersAscend) {
+  Write("x.npy", NpyText<float>({0, 1, 2, 3}, {4, 1}));
+  Write("y.npy", NpyText<std::int64_t>({10, -1, -2, 9}, {4}));
+  ASSERT_EQ(Fit("x.npy", {"--labels", Path("y.npy")}), 0) << err_.str();
+  ASSERT_EQ(Predict("x.npy", {"--proba", "--out", Path("p.npy")}), 0) << err_.str();
+  EXPECT_EQ(ReadWhole(Path("p.npy")),
+            NpyText<double>({0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0}, {4, 4}));
+  ASSERT_EQ(Fit("x.npy", {"--labels", Path("y.npy"), "--format", "xgboost"}), 0);
+  EXPECT_NE(err_.str().find("are, in this order, classes \"-2\", \"-1\", \"9\", \"10\""),
+            std::string::npos)
+      << err_.str();
+}
+
 TEST_F(ForestCommand, ArraysMeetLevelsThatAreNumbers) {
   Write("t.arff", Arff("{9,7,red}", "9,no\n9,no\n7,yes\nred,yes\n"));
   ASSERT_EQ(Fit("t.arff", {}), 0) << err_.str();
@@ -450,6 +463,10 @@ TEST_F(ForestCommand, OneNumberSpeltTwiceIsNotTwoClasses) {
   Write("t.csv", "a,y\n1,1\n2,1.0\n8,2\n");
   EXPECT_EQ(Fit("t.csv", {}), 2);
   EXPECT_NE(err_.str().find("the classes \"1\" and \"1.0\" are one number"), std::string::npos)
+      << err_.str();
+  Write("t.csv", "a,y\n1,1\n2, 1\n8,2\n");
+  EXPECT_EQ(Fit("t.csv", {}), 2);
+  EXPECT_NE(err_.str().find("the classes \" 1\" and \"1\" are one number"), std::string::npos)
       << err_.str();
 }
 
@@ -674,6 +691,13 @@ TEST_F(ForestCommand, RefusesInfinitiesAndWeightsByLine) {
     EXPECT_EQ(Fit("t.csv", {"--weights", "w"}), 2);
     EXPECT_NE(err_.str().find("t.csv:3: the weight is missing"), std::string::npos) << err_.str();
   }
+  Write("x.npy", NpyText<double>({1, 2, 3, 4}, {4, 1}));
+  Write("y.npy", NpyText<std::int64_t>({1, 1, 2, 2}, {4}));
+  ASSERT_EQ(Fit("x.npy", {"--labels", Path("y.npy")}), 0) << err_.str();
+  Write("x.npy", NpyText<double>({1, 1e300}, {2, 1}));
+  EXPECT_EQ(Predict("x.npy", {}), 2);
+  EXPECT_NE(err_.str().find("column \"0\" is infinite in 32 bits"), std::string::npos)
+      << err_.str();
 }
 
 }  // namespace

@@ -374,8 +374,9 @@ Table ReadTable(const std::string& data, const TableRequest& request) {
 }
 
 std::optional<double> ClassNumber(const std::string& name) {
-  const auto number = ParseNumber(name);
-  return number && std::abs(*number) < 0x1p53 ? number : std::nullopt;
+  const NumberText number = ReadNumber(name);
+  if (number.kind != NumberText::Kind::kNumber || !(std::abs(number.value) < 0x1p53)) return {};
+  return number.value;
 }
 
 bool SameClass(const std::string& a, const std::string& b) {

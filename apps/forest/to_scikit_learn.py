@@ -138,6 +138,16 @@ def load(path):
     return model_of(data)
 
 
+def _classes(names):
+    """Names that are all numbers become numbers, as the labels of an array are."""
+    try:
+        numbers = numpy.array([float(name) for name in names])
+    except ValueError:
+        return numpy.asarray(names)
+    whole = numpy.isfinite(numbers).all() and (numbers == numpy.floor(numbers)).all()
+    return numbers.astype(numpy.int64) if whole else numbers
+
+
 def model_of(data):
     """The fitted model of such a file's content."""
     regression, outputs, features = data["regression"], data["groups"], data["features"]
@@ -157,7 +167,7 @@ def model_of(data):
     if data.get("feature_names"):  # tables with columns in another order are refused
         model.feature_names_in_ = numpy.asarray(data["feature_names"], dtype=object)
     if not regression:
-        model.classes_, model.n_classes_ = numpy.asarray(names), outputs
+        model.classes_, model.n_classes_ = _classes(names), outputs
     return model
 
 

@@ -71,7 +71,8 @@ class Estimate:
     values : of each feature; they add up to f(x) - base_value for methods of whole permutations
     standard_errors : of the values, from repeats; NaN for one repeat
     base_value : the mean of f over the background
-    evaluations : coalitions asked for; each costs a call of f for every background row
+    evaluations : coalitions asked for, but for the empty one of base_value; each costs a call of f for every
+        background row
     """
 
     values: numpy.ndarray
@@ -85,7 +86,7 @@ def _game(f, background, x):
 
     def part(masks):
         rows = numpy.where(masks[:, None, :], x, background).reshape(-1, len(x))
-        found = numpy.asarray(f(rows), numpy.float64)
+        found = numpy.ma.filled(numpy.ma.asarray(f(rows), numpy.float64), numpy.nan)  # NaN is refused
         if found.shape not in ((len(rows),), (len(rows), 1)):
             raise ValueError(f"f gave an array of shape {found.shape} for {len(rows)} rows: one number a "
                              "row is needed")
@@ -103,7 +104,10 @@ def _game(f, background, x):
 def _data(background, x):
     # Masked values are missing.
     background, x = (numpy.ma.filled(numpy.ma.asarray(given, numpy.float64), numpy.nan) for given in (background, x))
-    background, x = numpy.atleast_2d(background), x.reshape(-1)
+    background, x = numpy.atleast_2d(background), numpy.atleast_2d(x)
+    if background.ndim != 2 or x.ndim != 2 or len(x) != 1:
+        raise ValueError(f"background has the shape {background.shape} and x {x.shape}: rows of features, and one row")
+    x = x[0]
     if background.shape[1] != len(x):
         raise ValueError(f"x has {len(x)} features, the background {background.shape[1]}")
     if len(background) == 0:

@@ -33,6 +33,16 @@ def test_as_accurate_as_scikit_learns():
         assert mine > other - 0.02, (data.__name__, mine, other)
 
 
+def test_masked_values_are_missing():
+    x, y = load_diabetes(return_X_y=True)
+    masked = numpy.ma.masked_greater(x, 0.05)
+    forest = ExtraTreesRegressor(n_estimators=5, random_state=0)
+    with_nan = forest.fit(masked.filled(numpy.nan), y).predict(masked.filled(numpy.nan))
+    assert numpy.array_equal(forest.fit(masked, y).predict(masked), with_nan)
+    with pytest.raises(ValueError):
+        forest.fit(x, numpy.ma.masked_greater(y, 300))
+
+
 @pytest.fixture(scope="module")
 def cancer():
     return load_breast_cancer(return_X_y=True)

@@ -93,6 +93,15 @@ def test_masked_values_are_missing():
     hidden = numpy.ma.array([[1.0, 2.0], [3.0, 999.0]], mask=[[False, False], [False, True]])
     exact = shapley.exact(lambda rows: numpy.nansum(rows, 1), hidden, [1.0, 1.0])
     assert exact == pytest.approx([-1, 0])
+    with pytest.raises(ValueError):
+        shapley.exact(lambda rows: numpy.ma.masked_equal(rows[:, 0], 1.0), hidden[:1], [1.0, 1.0])
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e160])
+def test_errors_of_values_whose_squares_are_no_doubles(scale):
+    def errors(scale):
+        return shapley.estimate(lambda rows: scale * model(rows), BACKGROUND, X, 1000, "MC").standard_errors
+    assert errors(scale) == pytest.approx(scale * errors(1.0), rel=1e-9, abs=0)
 
 
 def test_functions_are_called_in_batches():
@@ -127,6 +136,8 @@ def test_wrong_arguments():
                  lambda: shapley.permutations(5, 5, nothing=3),
                  lambda: shapley.estimate(model, BACKGROUND, X[:4]),
                  lambda: shapley.estimate(model, BACKGROUND[:0], X),
+                 lambda: shapley.exact(model, numpy.zeros((2 ** len(X), 3, len(X))), X),
+                 lambda: shapley.exact(model, BACKGROUND, X.reshape(-1, 1)),
                  lambda: shapley.estimate(model, BACKGROUND, X, budget=3),
                  lambda: shapley.estimate(model, BACKGROUND, X, repeats=0),
                  lambda: shapley.estimate(model, BACKGROUND, X, method="none"),

@@ -86,11 +86,13 @@ Json TreeJson(const Forest& forest, const Tree& tree, std::uint32_t output, std:
             {"size_leaf_vector", "1"}}}};
 }
 
-void RequireFloat(double largest, const std::string& what) {
+//! @param parts what is written of it; XGBoost adds them up again
+void RequireFloat(double largest, double parts, const std::string& what) {
   const double most = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::min();
-  if (largest == 0 || (largest >= least && largest <= most)) return;
+  if (largest == 0 || (largest / parts >= least && largest <= 0.999 * most)) return;
   throw std::invalid_argument("XGBoost's format holds floats, 1.2e-38 to 3.4e38; the largest " +
                               what + " is " + FormatNumber(largest) +
+                              (parts > 1 ? ", divided by the trees" : "") +
                               ": scale the targets or weights, or write another format");
 }
 
@@ -101,8 +103,8 @@ void RequireFloats(const Forest& forest) {
     for (const TreeNode& node : tree.nodes) weight = std::max(weight, node.weight);
     for (const double value : tree.leaf_values) leaf = std::max(leaf, std::abs(value));
   }
-  RequireFloat(leaf / static_cast<double>(forest.trees.size()), "leaf, divided by the trees,");
-  RequireFloat(weight, "weight of a node");
+  RequireFloat(leaf, static_cast<double>(forest.trees.size()), "leaf");
+  RequireFloat(weight, 1, "weight of a node");
 }
 
 }  // namespace
@@ -112,6 +114,11 @@ void WriteXgboostJson(const Forest& forest, std::ostream& out,
   if (!feature_names.empty() && feature_names.size() != forest.columns) {
     throw std::invalid_argument(std::to_string(feature_names.size()) + " feature names for " +
                                 std::to_string(forest.columns) + " features");
+  }
+  for (const std::string& name : feature_names) {
+    if (name.find_first_of("[]<") == name.npos) continue;
+    throw std::invalid_argument("feature \"" + name +
+                                "\": XGBoost takes no name with [, ] or <: rename the column");
   }
   std::string names;
   try {

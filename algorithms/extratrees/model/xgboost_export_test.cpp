@@ -82,7 +82,8 @@ TEST(XgboostJson, RefusesWhatNoFloatHolds) {
   };
   EXPECT_NO_THROW(write(1, 1));
   EXPECT_NO_THROW(write(0, 1));
-  EXPECT_NO_THROW(write(3e38, 1));
+  EXPECT_NO_THROW(write(1.6e38, 1));
+  EXPECT_THROW(write(3e38, 1), std::invalid_argument);  // XGBoost adds 3e38 of two trees
   EXPECT_NO_THROW(write(2e-38, 1));
   EXPECT_THROW(write(1e50, 1), std::invalid_argument);
   EXPECT_THROW(write(1e-50, 1), std::invalid_argument);
@@ -96,6 +97,7 @@ TEST(XgboostJson, WantsANameForEachFeature) {
   const auto fitted = FrontierCpu(1).fit({x.data(), 2, 1}, y, {.n_trees = 1});
   std::ostringstream out;
   EXPECT_THROW(WriteXgboostJson(fitted->host(), out, {"a", "b"}), std::invalid_argument);
+  EXPECT_THROW(WriteXgboostJson(fitted->host(), out, {"a[1]"}), std::invalid_argument);
 }
 
 }  // namespace

@@ -329,5 +329,14 @@ TEST(Estimators, NoGameIsAskedForNothing) {
   }
 }
 
+TEST(Estimators, SquaresBeyondDoublesTakeNoDraws) {
+  const auto estimator = Make("Stratified");
+  for (const double scale : {1.0, 1e160}) {
+    const auto game =
+        FunctionGame(3, [scale](std::uint64_t s) { return s > 2 ? scale * double(s) : 0.0; });
+    EXPECT_EQ(estimator->estimate(*game, 400, 1).evaluations, 800) << scale;
+  }
+}
+
 }  // namespace
 }  // namespace retable::shapley

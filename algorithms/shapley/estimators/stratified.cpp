@@ -61,11 +61,13 @@ class Stratified final : public ShapleyEstimator {
     std::vector<std::int64_t> shares(strata.size(), 0);
     double sum = 0;
     for (const Stratum& s : strata) sum += s.Variance();
-    if (sum <= 0) return shares;  // nothing varies: nothing more to learn
+    if (sum <= 0) return shares;              // nothing varies: nothing more to learn
+    const bool beyond = !std::isfinite(sum);  // the range of doubles: all get the same
+    if (beyond) sum = static_cast<double>(strata.size());
     double running = 0;
     std::int64_t given = 0;
     for (std::size_t s = 0; s < strata.size(); ++s) {
-      running += strata[s].Variance();
+      running += beyond ? 1 : strata[s].Variance();
       const double upto = std::round(static_cast<double>(total) * (running / sum));
       shares[s] = std::min(static_cast<std::int64_t>(upto), total) - given;
       given += shares[s];
