@@ -402,7 +402,13 @@ void PlanExplainer(const Arguments& a, Job& job) {
 }
 
 void Plan(const Arguments& a, const std::vector<std::string>& names, Job& job) {
-  for (const std::string& name : names) job.columns.push_back(harness::CsvField(name));
+  for (const std::string& name : names) {
+    job.columns.push_back(harness::CsvField(name));
+    if (IsArrayOutput(a.out) || (name != "row" && name != "output" && name != "expected")) continue;
+    job.notes.push_back(fmt::format(
+        "a feature is called \"{}\", as a column of the result is: tell them by their place",
+        name));
+  }
   if (IsArrayOutput(a.out) && (a.top_k > 0 || a.order > 0)) {
     throw std::invalid_argument(
         "--top-k and --order give lists of sets, which are no array: write "

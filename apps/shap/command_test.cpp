@@ -365,6 +365,15 @@ TEST_F(ShapCommand, TakesTheNamesThatLightgbmMadeUp) {
   EXPECT_EQ(out_.str().substr(0, 24), "row,output,x,y,expected\n");
 }
 
+TEST_F(ShapCommand, SaysWhereANameIsThatOfAColumn) {
+  Write("m.txt", Replace(kColumns, "Column_0 Column_1", "row o"));
+  Write("r.csv", "row,o\n0,1\n");
+  ASSERT_EQ(Explain("m.txt", "r.csv"), 0) << err_.str();
+  EXPECT_NE(err_.str().find("a feature is called \"row\""), std::string::npos) << err_.str();
+  ASSERT_EQ(Explain("m.txt", "r.csv", {"--out", Path("r.npy")}), 0) << err_.str();
+  EXPECT_EQ(err_.str(), "");
+}
+
 // One column of three categories, and the ordered ones are no categorical feature.
 TEST_F(ShapCommand, SaysWhoseCategoriesItGuesses) {
   std::string text = Replace(kColumns, "[0:2] [0:2]", "0:1:2 [0:2]");

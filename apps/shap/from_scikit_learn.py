@@ -65,7 +65,9 @@ def _forest(model, trees):
 
 
 def _boosted(model):
-    if not isinstance(model.init_, (DummyClassifier, DummyRegressor)) and model.init_ != "zero":
+    # A stratified dummy draws each row's class anew.
+    if getattr(model.init_, "strategy", None) == "stratified" or (
+            not isinstance(model.init_, (DummyClassifier, DummyRegressor)) and model.init_ != "zero"):
         raise ValueError("the first prediction comes from " + type(model.init_).__name__ +
                          ", not from trees; train with init=None or init='zero'")
     first = model._raw_predict_init(numpy.zeros((1, model.n_features_in_), numpy.float32))

@@ -91,7 +91,11 @@ def _scikit_learn(model):
         now = getattr(model, parts)
         return now is held, len(now) if hasattr(now, "__len__") else 1
 
-    return Source(json.dumps(content).encode(), single_is_array=True,
+    try:
+        text = json.dumps(content, allow_nan=False)
+    except ValueError:
+        raise ValueError("a value or weight of a node is not finite") from None
+    return Source(text.encode(), single_is_array=True,
                   names=None if names is None else [str(n) for n in names],
                   values_are_categories="feature_levels" in content,
                   state=state)

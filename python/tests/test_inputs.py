@@ -1,7 +1,10 @@
 """What an explainer does with input of every kind: the right values, or one clear exception."""
 
 import gc
+import locale
 import pickle
+import shutil
+import subprocess
 import threading
 import weakref
 
@@ -439,6 +442,26 @@ def test_another_value_for_missing_is_refused():
     booster = model.get_booster()
     want = booster.predict(xgboost.DMatrix(frame.where(frame > -1)), pred_contribs=True)[:, :-1]
     assert numpy.allclose(values, want, atol=1e-5)
+
+
+@pytest.fixture
+def decimal_comma(tmp_path, monkeypatch):
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")],
+                          capture_output=True) if shutil.which("localedef") else None
+    if made is None or made.returncode != 0:
+        pytest.skip("no locale with a decimal comma can be made: the package locales is not installed")
+    monkeypatch.setenv("LOCPATH", str(tmp_path))
+    before = locale.setlocale(locale.LC_NUMERIC)
+    locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
+    yield
+    locale.setlocale(locale.LC_NUMERIC, before)
+
+
+def test_a_decimal_comma_changes_nothing(model, explainer, x, decimal_comma):
+    assert locale.localeconv()["decimal_point"] == ","
+    fresh = retable.TreeExplainer(model)
+    assert numpy.array_equal(fresh.shap_values(x), explainer.shap_values(x))
+    assert fresh.expected_value == explainer.expected_value
 
 
 def test_masked_values_are_missing(explainer, x):

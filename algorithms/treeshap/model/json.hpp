@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/csv/number.hpp"
+
 namespace retable::treeshap::detail {
 
 using Json = nlohmann::json;
@@ -35,15 +37,7 @@ inline double Number(const Json& value, const char* name) {
   if (value.is_number()) return value.get<double>();
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    const std::string digits = !text.empty() && text.front() == '[' ? text.substr(1) : text;
-    std::size_t used = 0;
-    try {
-      const double number = std::stod(digits, &used);
-      if (used > 0) return number;
-    } catch (const std::exception&) {
-      // Falls through to the one error below.
-    }
+    if (const auto number = ParseNumber(value.get_ref<const std::string&>())) return *number;
   }
   throw std::invalid_argument(std::string("\"") + name + "\" is not a number");
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -10,6 +10,7 @@
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/rank_splits.hpp"
+#include "base/csv/number.hpp"
 
 namespace retable::treeshap {
 
@@ -52,16 +53,21 @@ Sections Split(std::string_view text) {
   throw std::invalid_argument("the LightGBM model ends before \"end of trees\"; it is truncated");
 }
 
+// The number at the front of `text`, which is cut off; nothing where there is none.
+std::optional<double> TakeNumber(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r"), text.size()));
+  const std::size_t length = std::min(text.find_first_of(" \t\r:]"), text.size());
+  const auto number = ParseNumber(text.substr(0, length));
+  if (number) text.remove_prefix(length);
+  return number;
+}
+
 std::vector<double> Numbers(const Section& section, const char* key, std::size_t count) {
   const auto it = section.find(key);
   std::vector<double> numbers;
   if (it != section.end()) {
-    const char* at = it->second.c_str();
-    for (char* end = nullptr;; at = end) {
-      const double number = std::strtod(at, &end);
-      if (end == at) break;
-      numbers.push_back(number);
-    }
+    std::string_view text = it->second;
+    while (const auto number = TakeNumber(text)) numbers.push_back(*number);
   }
   if (numbers.size() != count) {
     throw std::invalid_argument(std::string("LightGBM: \"") + key + "\" should have " +
@@ -211,14 +217,14 @@ std::vector<FeatureInfo> FeatureInfos(const Sections& sections, std::int32_t fea
     FeatureInfo info;
     info.known = word != "none";
     info.categorical = info.known && word.front() != '[';
-    const char* at = word.c_str() + (info.known && !info.categorical ? 1 : 0);
+    std::string_view text = word;
+    text.remove_prefix(info.known && !info.categorical ? 1 : 0);
     for (bool first = true; info.known; first = false) {
-      char* end = nullptr;
-      const double number = std::strtod(at, &end);
-      if (end == at) break;
-      info.low = first ? number : std::min(info.low, number);
-      info.high = first ? number : std::max(info.high, number);
-      at = *end == ':' ? end + 1 : end;
+      const auto number = TakeNumber(text);
+      if (!number) break;
+      info.low = first ? *number : std::min(info.low, *number);
+      info.high = first ? *number : std::max(info.high, *number);
+      text.remove_prefix(text.starts_with(':') ? 1 : 0);
     }
     infos.push_back(info);
   }

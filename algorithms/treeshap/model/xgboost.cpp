@@ -275,9 +275,14 @@ std::size_t TreesThatPredict(const Json& learner, const Json& trees, const TreeE
     used = static_cast<std::size_t>(
         Integer(ends.at(best + 1), "iteration_indptr", 0, static_cast<double>(list.size())));
   } else {
-    const Json& parallel = Member(Member(trees, "gbtree_model_param"), "num_parallel_tree");
+    const Json& parameters = Member(trees, "gbtree_model_param");
+    if (!parameters.contains("num_parallel_tree")) {
+      throw std::invalid_argument(
+          "the model is of an XGBoost before 1.6: load it with a later one and save it again");
+    }
     used = (best + 1) * static_cast<std::size_t>(model.groups) *
-           static_cast<std::size_t>(Integer(parallel, "num_parallel_tree", 1, kMaxIndex));
+           static_cast<std::size_t>(
+               Integer(parameters.at("num_parallel_tree"), "num_parallel_tree", 1, kMaxIndex));
   }
   if (used >= list.size()) return list.size();
   if (options.say) {

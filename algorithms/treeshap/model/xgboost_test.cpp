@@ -14,6 +14,7 @@
 #include "algorithms/treeshap/model/rank_splits.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/explainer_testing.hpp"
+#include "base/csv/number.hpp"
 
 namespace retable::treeshap {
 namespace {
@@ -41,7 +42,8 @@ struct BaseScore {
     given = fields.at(4);
     stored = fields.at(5);
     for (char& c : stored) c = c == ' ' ? ',' : c;
-    for (const auto& margin : Split(fields.at(6), ' ')) margins.push_back(std::stod(margin));
+    for (const auto& margin : Split(fields.at(6), ' '))
+      margins.push_back(ParseNumber(margin).value());
   }
   // A model without trees, as this version would write it.
   Json Model(const std::string& version) const {
