@@ -215,7 +215,9 @@ template <class Real>
 std::vector<QuantileSketch> Columns(const Real* x, std::size_t rows, std::size_t columns,
                                     std::ptrdiff_t row_stride, std::ptrdiff_t column_stride,
                                     const QuantileSketchOptions& options) {
+  if (x == nullptr && rows > 0 && columns > 0) throw std::invalid_argument("the columns are null");
   std::vector<QuantileSketch> sketches;
+  sketches.reserve(columns);
   for (std::size_t c = 0; c < columns; ++c) sketches.emplace_back(options);
   constexpr std::size_t kBlock = std::size_t{1} << 16;  // values copied at a time: half a megabyte
   ParallelFor(columns, [&](std::size_t c) {

@@ -61,6 +61,7 @@ std::uint64_t Permutation::operator[](std::uint64_t i) const {
 
 void Permutation::fill(std::uint64_t first, std::int64_t step, std::uint64_t count,
                        std::int64_t* values) const {
+  if (values == nullptr && count > 0) throw std::invalid_argument("the values are null");
   const auto forward = static_cast<std::uint64_t>(step);
   const auto position = [&](std::uint64_t j) { return first + forward * j; };
   const std::uint64_t stride = step < 0 ? 0 - forward : forward;
@@ -119,7 +120,7 @@ std::vector<std::int64_t> SampleIndices(std::uint64_t n, std::uint64_t k, std::u
     throw std::invalid_argument("a sample of " + std::to_string(k) + " of " + std::to_string(n) +
                                 " without replacement");
   }
-  shuffle::RequireMemory("a sample", k, sizeof(std::int64_t));
+  shuffle::RequireMemory("a sample of", k, sizeof(std::int64_t));
   std::vector<std::int64_t> sample(k);
   Permutation(n, seed).fill(0, 1, k, sample.data());
   return sample;

@@ -114,6 +114,7 @@ double TreeModel::category_code(int feature, std::string_view text) const {
 }
 
 double TreeModel::category_code(int feature, double number) const {
+  if (std::isnan(number) && has_categories(feature)) return number;
   return CategoryCode(*model_, feature, number, std::to_string(number));
 }
 
@@ -321,11 +322,13 @@ const TreeModel& TreeExplainer::model() const {
   return state_->model;
 }
 
-const std::string& TreeExplainer::device() const {
+std::string TreeExplainer::device() const {
+  const std::lock_guard guard(state_->mutex);
   return state_->device;
 }
 
-const std::string& TreeExplainer::why_not_gpu() const {
+std::string TreeExplainer::why_not_gpu() const {
+  const std::lock_guard guard(state_->mutex);
   return state_->why;
 }
 

@@ -68,7 +68,8 @@ int Threads();
 
 //! Calls work. Between the parts of what it has this library do on the processor, such as the trees
 //! of a forest or the coalitions asked for, `check` is called on this thread; what it throws ends
-//! the work and passes on. An update of a sketch is one part.
+//! the work and passes on. It must not use the object that is at work. An update of a sketch is one
+//! part.
 void Interruptible(const std::function<void()>& check, const std::function<void()>& work);
 
 }  // namespace retable

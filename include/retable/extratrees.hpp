@@ -6,9 +6,10 @@
 //!     std::vector<double> proba(rows * forest.outputs());
 //!     forest.predict({x, rows, columns}, proba);
 //!
-//! Features are float32, row-major; NaN is a missing value. A split sends value <= threshold left,
-//! and says where missing values go. One seed gives one forest: the same on a processor and on a
-//! GPU, for any number of threads. Method: algorithms/extratrees/README.md.
+//! Features are float32, row-major; NaN is a missing value. A feature whose values in a node lie
+//! within 1e-7 counts as constant there, as in scikit-learn: scale small units. A split sends value
+//! <= threshold left, and says where missing values go. One seed gives one forest: the same on a
+//! processor and on a GPU, for any number of threads. Method: algorithms/extratrees/README.md.
 //!
 //! Functions throw std::invalid_argument, naming what is wrong, for data and options that they do
 //! not take, and std::runtime_error where a device fails.
@@ -86,7 +87,7 @@ class Forest {
   void predict_on_device(const float* x, std::size_t rows, double* results, void* stream) const;
   //! The place of each row's leaf among the nodes of each tree: rows x trees.
   void apply(const Rows& x, std::span<std::int64_t> leaves, int threads = 0) const;
-  //! Mean decrease of impurity by feature, of sum 1.
+  //! Mean decrease of impurity by feature, of sum 1; 0 where no tree splits.
   std::vector<double> feature_importances() const;
 
   //! Compact, versioned, with a checksum: algorithms/common/forest_bytes.hpp.
@@ -98,7 +99,7 @@ class Forest {
   //! A model file of XGBoost 1.7 and later: thresholds and leaves rounded to float32.
   std::string to_xgboost(const std::vector<std::string>& feature_names = {}) const;
 
-  //! "cpu" or "cuda": where it was grown.
+  //! "cpu" or "cuda": where it was grown; "cpu" of one that was read from bytes.
   const std::string& device() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Quantile sketches: a stream of up to 2^40 values in 84 bytes.
+//! Quantile sketches: a stream of fewer than 2^40 values in 84 bytes.
 //!
 //!     retable::QuantileSketch sketch;
 //!     sketch.update(values);                    // float or double, any number of times
@@ -13,9 +13,9 @@
 //! NaN is a missing value and skipped. Infinite values are counted and answered at the ends.
 //!
 //! Functions throw std::invalid_argument for arguments that they do not take, std::logic_error for
-//! questions to an empty sketch, std::length_error for more than 2^53 values in a sketch or 2^44
-//! (2^40 of one value) in its bytes, and std::runtime_error where the moments do not determine an
-//! answer.
+//! questions to an empty sketch, std::length_error for more than 2^53 values in a sketch, or from
+//! 2^44 on (2^40 of one value) in its bytes, and std::runtime_error where the moments do not
+//! determine an answer.
 
 #include <cstddef>
 #include <memory>

@@ -62,8 +62,9 @@ struct ShuffleOptions {
 };
 
 //! Writes n <= 2^36 items of item_bytes bytes from `in` to `out` in the order of `seed`; host
-//! memory, no overlap. O(n); with item sizes other than 4, 8 and 16 bytes 16 bytes an item of
-//! memory.
+//! memory, no overlap. O(n). Memory: 16 bytes an item of other sizes than 4, 8 and 16 bytes; a
+//! copy of the items for those that are not aligned to their size, and for "Shuffle" past the
+//! cache.
 void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                   std::uint64_t seed, const ShuffleOptions& options = {});
 

@@ -9,9 +9,9 @@
 //!
 //! Rows are row-major, a value for each feature of the model; NaN is a missing value. Values are on
 //! the model's margin (log odds, say), in its units; a row's values and the expected value add up
-//! to its margin. Without background rows they are the path-dependent values of Lundberg et al.
-//! 2020; with them the interventional ones. Method: Gauss-Legendre quadrature,
-//! algorithms/treeshap/README.md.
+//! to its margin (those of index "banzhaf" need not). Without background rows they are the
+//! path-dependent values of Lundberg et al. 2020; with them the interventional ones. Method:
+//! Gauss-Legendre quadrature, algorithms/treeshap/README.md.
 //!
 //! All functions throw std::invalid_argument, naming what is wrong, for models and rows that they
 //! do not take, and std::runtime_error where a device fails.
@@ -61,7 +61,7 @@ class TreeModel {
   //! The code of a category by its text or its number; NaN (missing) where the model's trainer
   //! takes an unknown category for missing. @throws std::invalid_argument where it refuses one.
   double category_code(int feature, std::string_view text) const;
-  //! The same for a category that is a number.
+  //! The same for a category that is a number; NaN is missing.
   double category_code(int feature, double number) const;
 
   //! The margins of `rows` rows, rows x outputs. O(rows * trees * depth). @param threads 0: all
@@ -131,9 +131,9 @@ class TreeExplainer {
   //! What it was made of.
   const TreeModel& model() const;
   //! "cpu" or "cuda": where the last call was computed, or the next one will be.
-  const std::string& device() const;
+  std::string device() const;
   //! Why the processor computes; empty where the GPU does.
-  const std::string& why_not_gpu() const;
+  std::string why_not_gpu() const;
 
  private:
   struct State;

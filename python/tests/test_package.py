@@ -89,6 +89,7 @@ import numpy, signal, threading, time, xgboost, retable
 x = numpy.random.default_rng(0).normal(size=(4000, 20)).astype(numpy.float32)
 m = xgboost.XGBRegressor(n_estimators=100, max_depth=6).fit(x, x[:, 0] * x[:, 1])
 e = retable.TreeExplainer(m, threads=1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
 b = time.time()
 try:
@@ -107,6 +108,7 @@ def test_interrupt_ends_a_fit_a_long_stream_and_a_search():
 import numpy, signal, threading, time, retable
 from retable import _quantiles
 from retable.ensemble import ExtraTreesRegressor
+signal.signal(signal.SIGINT, signal.default_int_handler)
 random = numpy.random.default_rng(0)
 x = random.normal(size=(4000, 20)).astype(numpy.float32)
 values = numpy.ones(1 << 24, numpy.float32)

@@ -94,7 +94,7 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   //! Of the finite values; bounds of 0 where there is none.
   const ChebyshevSums& sums() const { return sums_.sums(); }
 
-  //! @throws std::length_error for more than 2^44 values, or 2^40 on one end or infinite.
+  //! @throws std::length_error from 2^44 values on, or 2^40 on one end or infinite.
   std::vector<std::byte> Serialize() const;
   //! @throws std::invalid_argument with the reason for bytes that Serialize did not write.
   static std::unique_ptr<ChebyshevSketch> Deserialize(std::span<const std::byte> bytes);

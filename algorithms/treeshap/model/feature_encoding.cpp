@@ -25,6 +25,7 @@ std::optional<double> CategoryMap::code(std::string_view word) const {
 }
 
 std::optional<double> CategoryMap::code(double number) const {
+  if (std::isnan(number)) return std::nullopt;  // no order, so find() would take it for the first
   const auto it = numbers_.find(number);
   return it == numbers_.end() ? std::nullopt : std::optional(static_cast<double>(it->second));
 }

@@ -39,6 +39,8 @@ TEST(CategoryMap, RefusesNumbersThatADoubleDoesNotTellApart) {
   words.set_levels({"9007199254740992", "9007199254740993"}, false);
   EXPECT_EQ(words.categories.code("9007199254740993"), 1.0);
   EXPECT_EQ(words.categories.code(0x1p53), std::nullopt);
+  map.add({}, 3.0);
+  EXPECT_EQ(map.code(std::nan("")), std::nullopt);
 }
 
 TEST(XgboostJson, ReadsSplitsDefaultsAndCategories) {
