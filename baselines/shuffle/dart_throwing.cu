@@ -2,9 +2,9 @@
 //! Dart throwing on the GPU: items compete for 2n places by atomic exchange, then the table is
 //! compacted.
 //!
-//! Random places are counter-based unless `rng` is "curand", the paper's own way: one XORWOW
-//! generator a thread, set up by skipping ahead to its sub-sequence. Not deterministic: whoever
-//! comes first wins a place. Source: Mitchell et al. 2022, section 6.
+//! Random places are counter-based unless `rng` is "curand", the way of the authors' program: one
+//! XORWOW generator a thread, set up by skipping ahead to its sub-sequence. Not deterministic:
+//! whoever comes first wins a place. Source: Mitchell et al. 2022, section 6.
 
 #include <curand_kernel.h>
 
@@ -158,7 +158,7 @@ RETABLE_REGISTER(Shuffler, dart_throwing,
                   .summary = "throws items at 2n places until free, then compacts them",
                   .citation = "Reif and Miller 1985; Mitchell et al. 2022, section 6",
                   .parameters = {{"rng", std::string("philox"),
-                                  "philox (counter-based) or curand (the paper's)"}},
+                                  "philox (counter-based) or curand (the authors')"}},
                   .make = [](const Parameters& p) {
                     return std::make_unique<CudaDarts>(TextParameter(p, "rng", "philox"));
                   }});

@@ -2,9 +2,10 @@
 //! SortShuffle and sort + islands on the GPU, by CUB's radix sort.
 //!
 //! Keys are counter-based (one Philox call for two), so that they are not slowed by setting up a
-//! generator a thread, as the paper's curand_init is. SortShuffle sorts all 64 bits (Mitchell et
-//! al. 2022, section 6); sort + islands sorts only as many as PyTorch's randperm would and then
-//! shuffles each run of equal keys in order. Items of 16 bytes are sorted as indices and gathered.
+//! generator a thread, as those of the authors' program are. SortShuffle sorts all 64 bits
+//! (Mitchell et al. 2022, section 6); sort + islands sorts only as many as PyTorch's randperm would
+//! and then shuffles each run of equal keys in order. Items of 16 bytes are sorted as indices and
+//! gathered.
 
 #include <cub/device/device_radix_sort.cuh>
 

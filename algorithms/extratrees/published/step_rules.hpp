@@ -20,7 +20,7 @@
 
 namespace retable::extratrees::published {
 
-//! How features are drawn among the valid ones (section IV.5; appendix B).
+//! How features are drawn among the valid ones (section IV.A, item 5; appendix B).
 enum class Sampling { kUniform, kBinomial, kNormal };
 
 enum Field { kLeft, kRight, kDepth, kFeature, kCut, kClass, kFields };
