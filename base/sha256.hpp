@@ -2,7 +2,6 @@
 //! @file
 //! MD5 (what OpenML publishes) and SHA-256 (what we pin), as lower-case hexadecimal text.
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>

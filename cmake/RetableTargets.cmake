@@ -334,9 +334,7 @@ function(retable_library name folder)
     endif()
     retable_light(${name}_tests retable_precompiled_tests)
     set_target_properties(${name}_tests PROPERTIES UNITY_BUILD ${RETABLE_UNITY})
-    target_compile_definitions(${name}_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                               RETABLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
-    set_property(GLOBAL APPEND PROPERTY RETABLE_TESTS ${name}_tests)
+    target_compile_definitions(${name}_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     # Parameters are told by their names: as bytes they hold addresses, other ones in every run.
     gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}."
                          NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)

@@ -25,7 +25,6 @@
 #include "datasets/openml/cache.hpp"
 #include "datasets/openml/fetch.hpp"
 #include "datasets/registry/catalog.hpp"
-#include "datasets/registry/embedded.hpp"
 #include "datasets/registry/registry_file.hpp"
 
 namespace retable::datasets {

@@ -8,7 +8,6 @@
 //! algorithm cannot grade itself.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -131,9 +130,16 @@ class UnknownName : public std::runtime_error {
 //! A family's measuring protocol.
 class Protocol {
  public:
+  using Algorithms = std::vector<AlgorithmInfo>;
+  using Cell = CellConfig;
+  using Datasets = std::vector<DatasetInfo>;
+  using Names = std::vector<std::string>;
+  using Outcome = harness::Outcome;
+  using Reason = std::optional<std::string>;
+  using Specs = std::vector<ParameterSpec>;
+
   virtual ~Protocol() = default;
-  virtual std::string name() const = 0;     //!< "quantiles/niae"
-  virtual std::string family() const = 0;   //!< "quantiles"
+  virtual std::string name() const = 0;     //!< "quantiles/niae": the family first
   virtual std::string summary() const = 0;  //!< one line for `retable list`
   //! Every metric that measure() may report: those that columns and figures may show.
   virtual std::vector<std::string> metrics() const = 0;

@@ -3,7 +3,6 @@
 //! The work that a method declares, to be compared with the rates that a machine reaches.
 
 #include <string>
-#include <vector>
 
 namespace retable {
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "algorithms/common/registry.hpp"

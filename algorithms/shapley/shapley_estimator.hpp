@@ -31,8 +31,12 @@ class ShapleyEstimator {
   virtual std::int64_t budget_for(int d, std::int64_t evaluations) const;
   //! @throws std::invalid_argument for a budget below least_budget(d), or a game with values that
   //! are not finite.
-  virtual ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                                   std::uint64_t seed) const = 0;
+  ShapleyEstimate estimate(const Game& game, std::int64_t budget, std::uint64_t seed) const;
+
+ protected:
+  //! estimate() of a game of d players, the budget checked.
+  virtual ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                               std::uint64_t seed) const = 0;
 };
 
 //! Marginal contributions along each order, weighted: equation 3. Weights of sum one make the
@@ -42,8 +46,5 @@ ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSamp
 //! budget_for() of a method that walks pairs of orders: two orders have the empty and the full
 //! coalition and 2 (d - 1) others.
 std::int64_t PermutationBudget(int d, std::int64_t evaluations);
-
-//! @throws std::invalid_argument that names both when the budget is below the least.
-void CheckBudget(const ShapleyEstimator& estimator, int d, std::int64_t budget);
 
 }  // namespace retable::shapley

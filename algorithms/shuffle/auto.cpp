@@ -21,10 +21,8 @@ class AutoShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, best,
                  {.name = "Shuffle",
-                  .device = Device::kCpu,
                   .summary = "rectangle cipher; past the cache within the buckets of a split",
                   .citation = "ours",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<AutoShuffler>(); }});
 
 }  // namespace

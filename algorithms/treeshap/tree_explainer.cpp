@@ -5,17 +5,27 @@
 namespace retable::treeshap {
 
 Results TreeExplainer::values(const RowBlock& rows) {
-  ValidateRows(shape_, rows);
   Results phi(rows.rows * ValuesPerRow(shape_));
   values_to(rows, phi);
   return phi;
 }
 
 Results TreeExplainer::interactions(const RowBlock& rows) {
-  ValidateRows(shape_, rows);
   Results matrices(rows.rows * InteractionsPerRow(shape_));
   interactions_to(rows, matrices);
   return matrices;
+}
+
+void TreeExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
+  ValidateRows(shape_, rows);
+  RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+  write_values(rows, phi);
+}
+
+void TreeExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {
+  ValidateRows(shape_, rows);
+  RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+  write_interactions(rows, matrices);
 }
 
 void RequireSize(std::size_t given, std::size_t needed) {

@@ -42,7 +42,7 @@ class TreeExplainer {
 
   //! The same into the caller's memory, so that block after block needs no new one.
   //! @throws std::invalid_argument where phi has another size.
-  virtual void values_to(const RowBlock& rows, std::span<double> phi) = 0;
+  void values_to(const RowBlock& rows, std::span<double> phi);
 
   //! SHAP interaction values, rows x groups x (features + 1)^2 (Mitchell et al. 2022, equations 3
   //! to 6): symmetric, rows sum to phi, the expected value in the last corner. @throws
@@ -50,9 +50,7 @@ class TreeExplainer {
   Results interactions(const RowBlock& rows);
 
   //! As values_to.
-  virtual void interactions_to(const RowBlock& /*rows*/, std::span<double> /*matrices*/) {
-    throw std::logic_error("this method has no interaction values");
-  }
+  void interactions_to(const RowBlock& rows, std::span<double> matrices);
 
   //! The arithmetic that explaining so many rows of the model takes by this method; nothing where
   //! it is not known. That rows are read and values written is the same for all methods, and
@@ -66,6 +64,12 @@ class TreeExplainer {
   virtual double device_seconds() const { return std::numeric_limits<double>::quiet_NaN(); }
 
  protected:
+  //! values_to() and interactions_to(), the shapes checked.
+  virtual void write_values(const RowBlock& rows, std::span<double> phi) = 0;
+  virtual void write_interactions(const RowBlock& /*rows*/, std::span<double> /*matrices*/) {
+    throw std::logic_error("this method has no interaction values");
+  }
+
   //! Columns of a group: one a feature, and the expected value.
   std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
 

@@ -9,7 +9,16 @@
 namespace retable::experiments {
 namespace {
 
-constexpr MeasuredError kTable[] = {
+struct MeasuredMethod {
+  const char* dataset;
+  int features, background;
+  const char* method;
+  struct {
+    int per_player;
+    double mse, seconds;
+  } at[5];  // per_player 0: not measured
+};
+constexpr MeasuredMethod kTable[] = {
 #include "apps/advise/advice_table.inc"
 };
 
@@ -40,7 +49,18 @@ struct Tally {
 }  // namespace
 
 std::span<const MeasuredError> MeasuredErrors() {
-  return kTable;
+  static const auto rows = [] {
+    std::vector<MeasuredError> all;
+    for (const auto& m : kTable) {
+      for (const auto& [per_player, mse, seconds] : m.at) {
+        if (per_player > 0) {
+          all.push_back({m.dataset, m.features, m.background, per_player, m.method, mse, seconds});
+        }
+      }
+    }
+    return all;
+  }();
+  return rows;
 }
 
 std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,

@@ -24,14 +24,14 @@ def table(path):
         for row in csv.DictReader(file):
             if row["status"] != "ok" or row["metric"] not in ("mse", "time"):
                 continue
-            key = (features(row["dataset"]), row["dataset"], int(row["rows_behind"]),
-                   int(row["per_player"]), row["label"])
-            cells.setdefault(key, {})[row["metric"]] = row["mean" if row["metric"] == "mse" else "median"]
-    lines = ["// Written by write_advice.py from a run of shapley/beyond_estimators: data set, features,\n"
-             "// background rows, coalitions a player, method, mean squared error, seconds.\n"]
-    for (d, dataset, background, per_player, method), cell in sorted(cells.items()):
-        lines.append('{"%s", %d, %d, %d, "%s", %.4g, %.3g},\n' % (
-            dataset, d, background, per_player, method, float(cell["mse"]), float(cell["time"])))
+            key = features(row["dataset"]), row["dataset"], int(row["rows_behind"]), row["label"]
+            cell = cells.setdefault(key, {}).setdefault(int(row["per_player"]), {})
+            cell[row["metric"]] = float(row["mean" if row["metric"] == "mse" else "median"])
+    lines = ["// Written by write_advice.py from a run of shapley/beyond_estimators: data set, features, background\n"
+             "// rows, method, and for numbers of coalitions a player {number, mean squared error, seconds}.\n"]
+    for (d, dataset, background, method), row in sorted(cells.items()):
+        lines.append('{"%s", %d, %d, "%s", {%s}},\n' % (dataset, d, background, method, ", ".join(
+            "{%d, %.4g, %.3g}" % (per_player, cell["mse"], cell["time"]) for per_player, cell in sorted(row.items()))))
     return "".join(lines)
 
 

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <ostream>
 #include <sstream>
-#include <system_error>
 
 #include "algorithms/shuffle/quality/faulty_shufflers.hpp"
 #include "algorithms/shuffle/quality/statistics.hpp"

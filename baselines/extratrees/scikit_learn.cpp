@@ -578,12 +578,11 @@ std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& da
 
 RETABLE_REGISTER(ForestTrainer, scikit_learn,
                  {.name = "scikit-learn",
-                  .device = Device::kCpu,
                   .summary = "ExtraTrees by scikit-learn's rules and random numbers, in C++",
                   .citation = "Pedregosa et al. 2011 (behaviour of 1.9.1)",
                   .parameters = {{"layout", std::string("rows"), "rows or columns"},
                                  {"threads", std::int64_t{0}, "threads; 0: all"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<ScikitLearnExtraTrees>(
                         ParseLayout(TextParameter(p, "layout", "rows")),
                         IntParameter(p, "threads", 0));

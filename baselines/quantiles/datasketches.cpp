@@ -126,7 +126,6 @@ std::unique_ptr<QuantileSketch> Make(Kind, std::uint16_t, std::uint64_t) {
 Method<QuantileSketch> Describe(const char* name, const char* summary, Kind kind,
                                 std::int64_t fallback) {
   return {.name = name,
-          .device = Device::kCpu,
           .summary = summary,
           .citation = "Apache DataSketches, C++",
           .parameters = {{"k", fallback, "size parameter of the sketch"},

@@ -139,7 +139,6 @@ class DdSketch final : public QuantileSketch {
 
 RETABLE_REGISTER(QuantileSketch, ddsketch,
                  {.name = "DDSketch",
-                  .device = Device::kCpu,
                   .summary = "counts by powers of a base: bounded relative error in value",
                   .citation = "Masson, Rim, Lee 2019",
                   .parameters = {{"alpha", 0.01, "relative error, between 0 and 1"},

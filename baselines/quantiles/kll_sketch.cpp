@@ -251,14 +251,12 @@ std::unique_ptr<QuantileSketch> Make(const Parameters& p, KllRule rule) {
 
 RETABLE_REGISTER(QuantileSketch, kll,
                  {.name = "KLL",
-                  .device = Device::kCpu,
                   .summary = "compactors of shrinking capacity over a sampler",
                   .citation = "Karnin, Lang, Liberty 2016, first algorithm",
                   .parameters = {kM, kSeed},
                   .make = [](const Parameters& p) { return Make(p, kLazyKll); }});
 RETABLE_REGISTER(QuantileSketch, kll_paper,
                  {.name = "KLL (paper)",
-                  .device = Device::kCpu,
                   .summary = "the same as published: a compactor compacts as soon as it is full",
                   .citation = "Karnin, Lang, Liberty 2016, first algorithm",
                   .parameters = {kM,

@@ -55,10 +55,8 @@ class SortedSketch final : public QuantileSketch {
 
 RETABLE_REGISTER(QuantileSketch, sorted,
                  {.name = "Sorted",
-                  .device = Device::kCpu,
                   .summary = "the exact quantiles, by keeping and sorting every value",
                   .citation = "Mitchell, Frank, Holmes 2021, section 2",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<SortedSketch>(); }});
 
 }  // namespace

@@ -96,10 +96,8 @@ class FittedPermutations final : public ShapleyEstimator {
     return PermutationBudget(d, evaluations);
   }
 
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     if (kind_ == FitKind::kPairs) return EstimateBesidePairs(game, budget, seed);
     const auto n = static_cast<std::size_t>(2 * (budget / (d + 1)));
     const Walks walks = WalkAll(game, sampler_->sample(n, d, seed));
@@ -269,7 +267,6 @@ class FittedPermutations final : public ShapleyEstimator {
 RETABLE_REGISTER(
     ShapleyEstimator, fitted_permutations,
     {.name = "Permutations-fitted",
-     .device = Device::kCpu,
      .summary = "marginals along permutations, with a fitted game as a control variate",
      .citation = "this project; Mitchell et al. 2022, equation 3; Witter, Liu, Musco 2025",
      .parameters = {{"sampler", std::string("Foldover-descent"), "of the permutations"},

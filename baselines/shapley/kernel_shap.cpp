@@ -83,10 +83,8 @@ void DrawRest(Weighted& to, int d, std::span<const SizePair> sizes, std::int64_t
 
 class KernelShap final : public ShapleyEstimator {
  public:
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     Weighted taken{Coalitions(d), {}};
     const auto sizes = SizePairs(d);
     Draws draws(seed, kKernelShapStream);
@@ -116,11 +114,8 @@ class KernelShap final : public ShapleyEstimator {
 
 RETABLE_REGISTER(ShapleyEstimator, kernel_shap,
                  {.name = "KernelSHAP",
-                  .device = Device::kCpu,
                   .summary = "weighted least squares on coalitions by the Shapley kernel, in pairs",
                   .citation = "Lundberg and Lee 2017; Covert and Lee 2021",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
-                    return std::make_unique<KernelShap>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<KernelShap>(); }});
 
 }  // namespace retable::shapley

@@ -17,10 +17,8 @@ constexpr std::uint64_t kLeverageShapStream = 8;
 
 class LeverageShap final : public ShapleyEstimator {
  public:
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     const auto design = TakePairs(
         d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kLeverageShapStream);
     const Ends ends = EndValues(game);
@@ -34,11 +32,8 @@ class LeverageShap final : public ShapleyEstimator {
 
 RETABLE_REGISTER(ShapleyEstimator, leverage_shap,
                  {.name = "LeverageSHAP",
-                  .device = Device::kCpu,
                   .summary = "weighted least squares on coalitions of all sizes equally often",
                   .citation = "Musco and Witter 2025, algorithm 1",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
-                    return std::make_unique<LeverageShap>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<LeverageShap>(); }});
 
 }  // namespace retable::shapley

@@ -69,10 +69,8 @@ class OddShap final : public ShapleyEstimator {
     return PermutationBudget(d, evaluations);
   }
 
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     const PairedDesign design = Design(d, budget, seed);
     const Ends ends = EndValues(game);
     const auto values = Values(game, design.coalitions);
@@ -107,7 +105,6 @@ class OddShap final : public ShapleyEstimator {
 RETABLE_REGISTER(
     ShapleyEstimator, odd_shap,
     {.name = "OddSHAP",
-     .device = Device::kCpu,
      .summary = "sparse Fourier regression of the game's odd half, terms chosen by boosted trees",
      .citation = "OddSHAP, arXiv:2602.01399, 2026",
      .parameters = {{"coalitions_per_term", std::int64_t{10}, "a column for so many, at least 3"},

@@ -139,10 +139,8 @@ class RegressionMsr final : public ShapleyEstimator {
     }
   }
 
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     const auto share = [d](int s) { return std::sqrt(1.0 / s + 1.0 / (d - s)); };
     Data data{TakePairs(d, PairsOfBudget(budget), share, seed, kRegressionMsrStream),
               {},
@@ -228,17 +226,15 @@ class RegressionMsr final : public ShapleyEstimator {
 
 RETABLE_REGISTER(ShapleyEstimator, msr,
                  {.name = "MSR",
-                  .device = Device::kCpu,
                   .summary = "every value counts for every player, by its chance; unbiased",
                   .citation = "Wang and Jia 2023; Witter, Liu, Musco 2025",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
+                  .make = [](const Parameters&) {
                     return std::make_unique<RegressionMsr>(Proxy::kNone, 2,
                                                            BinaryBoostingOptions{});
                   }});
 RETABLE_REGISTER(
     ShapleyEstimator, regression_msr,
     {.name = "RegressionMSR",
-     .device = Device::kCpu,
      .summary = "Shapley values of a fitted game, and MSR of what it leaves over",
      .citation = "Witter, Liu, Musco 2025",
      .parameters = {{"proxy", std::string("trees"),

@@ -46,10 +46,8 @@ void AroundPlayer(Draws& draws, int d, int player, int size, bool with,
 
 class Svarm final : public ShapleyEstimator {
  public:
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     const auto players = static_cast<std::size_t>(d);
     Draws draws(seed, kSvarmStream);
     Coalitions taken(d);
@@ -103,10 +101,8 @@ class StratifiedSvarm final : public ShapleyEstimator {
     return std::max<std::int64_t>(d + 1, (Fixed(d) + WarmUp(d) + 1) / 2);
   }
 
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     Draws draws(seed, kSvarmStream);
     Coalitions taken(d);
     std::vector<std::uint64_t> mask(CoalitionWords(d), 0);
@@ -213,19 +209,13 @@ class StratifiedSvarm final : public ShapleyEstimator {
 
 RETABLE_REGISTER(ShapleyEstimator, svarm,
                  {.name = "SVARM",
-                  .device = Device::kCpu,
                   .summary = "means with and without each player, every value used by all players",
                   .citation = "Kolpaczki et al. 2024, algorithm 1",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
-                    return std::make_unique<Svarm>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<Svarm>(); }});
 RETABLE_REGISTER(ShapleyEstimator, stratified_svarm,
                  {.name = "SVARM-stratified",
-                  .device = Device::kCpu,
                   .summary = "SVARM with strata by player, size and side",
                   .citation = "Kolpaczki et al. 2024, algorithm 2",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
-                    return std::make_unique<StratifiedSvarm>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<StratifiedSvarm>(); }});
 
 }  // namespace retable::shapley

@@ -81,10 +81,8 @@ class DartThrower final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, dart_throwing,
                  {.name = "DartThrowing",
-                  .device = Device::kCpu,
                   .summary = "throws items at 2n places until free, then compacts them",
                   .citation = "Reif and Miller 1985; Mitchell et al. 2022, section 6",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<DartThrower>(); }});
 
 }  // namespace

@@ -73,10 +73,8 @@ class MergeShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, merge_shuffle,
                  {.name = "MergeShuffle",
-                  .device = Device::kCpu,
                   .summary = "shuffled blocks, merged at random, level by level",
                   .citation = "Bacher et al. 2015, arXiv:1508.03167",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<MergeShuffler>(); }});
 
 }  // namespace

@@ -127,7 +127,6 @@ class RaoSandeliusShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, rao_sandelius,
                  {.name = "RS",
-                  .device = Device::kCpu,
                   .summary = "Rao-Sandelius: random halves, recursively, in parallel",
                   .citation = "Rao 1961; Sandelius 1962; Bacher et al. 2017",
                   .parameters = {{"bucket", kSmall, "items that Fisher-Yates finishes"}},

@@ -84,18 +84,14 @@ class SortShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, sort_shuffle,
                  {.name = "SortShuffle",
-                  .device = Device::kCpu,
                   .summary = "sorts by random 64-bit keys",
                   .citation = "Mitchell et al. 2022, section 6",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<SortShuffler>(false); }});
 
 RETABLE_REGISTER(Shuffler, sort_islands,
                  {.name = "SortIslands",
-                  .device = Device::kCpu,
                   .summary = "sorts by short random keys, then shuffles runs of equal keys",
                   .citation = "the method of PyTorch's randperm",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<SortShuffler>(true); }});
 
 }  // namespace

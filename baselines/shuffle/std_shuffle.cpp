@@ -25,10 +25,8 @@ class StdShuffle final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, std_shuffle,
                  {.name = "std::shuffle",
-                  .device = Device::kCpu,
                   .summary = "the C++ library's Fisher-Yates with mt19937_64",
                   .citation = "ISO C++ [alg.random.shuffle]; Knuth, TAOCP 2, 3.4.2P",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<StdShuffle>(); }});
 
 }  // namespace

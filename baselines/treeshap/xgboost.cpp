@@ -97,12 +97,12 @@ class XgboostExplainer final : public TreeExplainer {
     if (threads_ > 0) booster_->Set("nthread", std::to_string(threads_));
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     Predict(rows, 4, ValuesPerRow(shape_), phi);
     Rebase(phi, side());
   }
 
-  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+  void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
     Predict(rows, 16, InteractionsPerRow(shape_), matrices);
     Rebase(matrices, side() * side());
   }
@@ -115,8 +115,6 @@ class XgboostExplainer final : public TreeExplainer {
 
  private:
   void Predict(const RowBlock& rows, int mask, std::size_t per_row, std::span<double> out) {
-    ValidateRows(shape_, rows);
-    retable::treeshap::RequireSize(out.size(), rows.rows * per_row);
     if (rows.rows == 0) return;
     const Matrix matrix(rows);
     bst_ulong length = 0;
@@ -191,7 +189,6 @@ std::unique_ptr<TreeExplainer> MakeXgboost(const Parameters& p) {
 // Registered also where it is not linked, so that an experiment's row can say why it is empty.
 RETABLE_REGISTER(TreeExplainer, xgboost,
                  {.name = "XGBoost",
-                  .device = Device::kCpu,
                   .summary = "XGBoost's own pred_contribs and pred_interactions",
                   .citation = "Chen and Guestrin 2016; the paper's baseline",
                   .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"}},

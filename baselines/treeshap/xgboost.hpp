@@ -6,7 +6,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
 

@@ -3,7 +3,6 @@
 //! Dates as ARFF writes them: a Java SimpleDateFormat pattern, ISO 8601 by default.
 
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace retable::datasets {

@@ -4,8 +4,6 @@
 //! that generated data are the same bits under every compiler and C library. Needs
 //! -ffp-contract=off, which the build sets.
 
-#include <cstdint>
-
 namespace retable::datasets {
 
 //! Natural logarithm of a positive finite double; relative error below 4e-16 (tested).

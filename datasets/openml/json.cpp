@@ -1,6 +1,5 @@
 #include "datasets/openml/json.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,6 @@
 //! where unset), and XML where an end point answers XML although JSON was asked for. The formats'
 //! facts: openml.org/apis and openml.github.io/server-api/migration.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>

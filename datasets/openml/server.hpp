@@ -9,7 +9,6 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "datasets/openml/json.hpp"
 

@@ -1,7 +1,6 @@
 #include "datasets/registry/registry_file.hpp"
 
 #include <toml++/toml.h>
-#include <algorithm>
 #include <cctype>
 #include <set>
 #include <sstream>

@@ -304,7 +304,7 @@ class WrongInTheMiddle final : public retable::treeshap::TreeExplainer {
     right_->prepare(model);
     shape_ = model;
   }
-  void values_to(const retable::treeshap::RowBlock& rows, std::span<double> phi) override {
+  void write_values(const retable::treeshap::RowBlock& rows, std::span<double> phi) override {
     right_->values_to(rows, phi);
     if (rows.rows > 100) phi[phi.size() / 2] += 1;
   }
@@ -316,7 +316,6 @@ class WrongInTheMiddle final : public retable::treeshap::TreeExplainer {
 
 RETABLE_REGISTER(retable::treeshap::TreeExplainer, wrong_in_the_middle,
                  {.name = "Wrong in the middle",
-                  .device = Device::kCpu,
                   .make = [](const Parameters&) { return std::make_unique<WrongInTheMiddle>(); }});
 
 TEST(ExplainProtocol, RowsInTheMiddleAreLookedAt) {

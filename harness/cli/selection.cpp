@@ -38,8 +38,9 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
 }  // namespace
 
 bool FamilyIsBuilt(const std::string& family) {
-  return std::any_of(Protocols().begin(), Protocols().end(),
-                     [&](const auto& protocol) { return protocol->family() == family; });
+  return std::any_of(Protocols().begin(), Protocols().end(), [&](const auto& protocol) {
+    return protocol->name().starts_with(family + "/");
+  });
 }
 
 void AddSelection(CLI::App& verb, Selection& selection) {

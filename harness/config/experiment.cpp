@@ -273,13 +273,7 @@ void ReadShown(const TomlTree& root, Experiment& experiment) {
   if (const TomlTree* figure = root.find("figure")) {
     CheckFigure(*figure, experiment);
     for (const auto& [key, value] : figure->table()) {
-      if (value.is_table()) {
-        for (const auto& [end, limit] : value.table()) {
-          experiment.figure.emplace_back(key + "_" + end, limit.scalar());
-        }
-      } else {
-        experiment.figure.emplace_back(key, value.scalar());
-      }
+      experiment.figure.emplace_back(key, value.scalar());
     }
   }
   if (const TomlTree* claims = root.find("claim")) {

@@ -83,8 +83,7 @@ struct Experiment {
   std::int64_t coverage_total = 0;
   std::string coverage_unit = "samples";
   TableSpec table;
-  std::vector<std::pair<std::string, Value>>
-      figure;  //!< empty: no figure; xlim_low, xlim_high flat
+  std::vector<std::pair<std::string, Value>> figure;  //!< empty: no figure
   std::vector<ClaimSpec> claims;
   std::map<std::string, double> expected;    //!< profile -> seconds
   std::string file;                          //!< path of the TOML

@@ -17,41 +17,19 @@ int Attribute(cudaDeviceAttr attribute, int device) {
   return value;
 }
 
-std::string NameOf(int device) {
-  cudaDeviceProp properties;
-  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
-    cudaGetLastError();
-    return "unnamed device";
-  }
-  return properties.name;
-}
-
-// A hash: whoever reads a recording learns which rows are of one card, not its serial number.
-std::string CardOf(int device) {
-  cudaDeviceProp properties;
-  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
-    cudaGetLastError();
-    return "";
-  }
-  return Sha256({properties.uuid.bytes, sizeof properties.uuid.bytes}).substr(0, 8);
-}
-
-// From the properties, since cudaMemGetInfo would create a context on the card.
-std::int64_t MemoryOf(int device) {
-  cudaDeviceProp properties;
-  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
-    cudaGetLastError();
-    return 0;
-  }
-  return static_cast<std::int64_t>(properties.totalGlobalMem);
-}
-
 CudaDevice Describe(int index) {
   CudaDevice device;
   device.index = index;
-  device.name = NameOf(index);
-  device.card = CardOf(index);
-  device.memory_bytes = MemoryOf(index);
+  device.name = "unnamed device";
+  // Memory, too, from the properties, since cudaMemGetInfo would create a context on the card.
+  if (cudaDeviceProp p; cudaGetDeviceProperties(&p, index) == cudaSuccess) {
+    device.name = p.name;
+    // A hash: whoever reads a recording learns which rows are of one card, not its serial number.
+    device.card = Sha256({p.uuid.bytes, sizeof p.uuid.bytes}).substr(0, 8);
+    device.memory_bytes = static_cast<std::int64_t>(p.totalGlobalMem);
+  } else {
+    cudaGetLastError();  // not sticky: clear it
+  }
   device.capability_major = Attribute(cudaDevAttrComputeCapabilityMajor, index);
   device.capability_minor = Attribute(cudaDevAttrComputeCapabilityMinor, index);
   device.multiprocessors = Attribute(cudaDevAttrMultiProcessorCount, index);

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "harness/plan/value_json.hpp"

@@ -7,7 +7,6 @@
 //! thread. A cut, changed or overlong archive is an error by name: zstd's checksum is of all that
 //! is in it, and the tar file must end as it began to.
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <stdexcept>

@@ -9,14 +9,13 @@ namespace {
 class Toy final : public Protocol {
  public:
   std::string name() const override { return "toy/missing_cell"; }
-  std::string family() const override { return "toy"; }
   std::string summary() const override { return ""; }
-  std::vector<std::string> metrics() const override { return {"time"}; }
-  std::vector<AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"time"}; }
+  Algorithms algorithms() const override {
     return {{"A", {"cpu"}, {}, "", ""}, {"G", {"cuda"}, {}, "", ""}};
   }
-  std::vector<ParameterSpec> axes() const override { return {{"w", std::int64_t{1}, ""}}; }
-  std::vector<DatasetInfo> resolve(const std::string& dataset) const override {
+  Specs axes() const override { return {{"w", std::int64_t{1}, ""}}; }
+  Datasets resolve(const std::string& dataset) const override {
     ADD_FAILURE() << "names are made without looking for data: " << dataset;
     return {};
   }

@@ -6,7 +6,6 @@
 //! over all samples of a metric in those cells, a fact, or the ratio of two other columns. Failed
 //! samples (NaN) are left out of the statistics, as the papers do, and counted in "failures".
 
-#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>

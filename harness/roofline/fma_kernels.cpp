@@ -22,49 +22,21 @@ std::int64_t Portable(std::int64_t steps) {
 
 #if defined(RETABLE_X86)
 
-RETABLE_AVX2 std::int64_t Avx2Double(std::int64_t steps) {
-  __m256d x[kChains];
-  const __m256d half = _mm256_set1_pd(0.5), one = _mm256_set1_pd(1);
-  for (__m256d& chain : x) chain = one;
-  for (std::int64_t s = 0; s < steps; ++s) {
-    for (__m256d& chain : x) chain = _mm256_fmadd_pd(chain, half, one);
+#define RETABLE_FMA_KERNEL(TARGET, NAME, VECTOR, LANES, PREFIX, SUFFIX)                \
+  TARGET std::int64_t NAME(std::int64_t steps) {                                       \
+    VECTOR x[kChains];                                                                 \
+    const VECTOR half = PREFIX##_set1_##SUFFIX(0.5F), one = PREFIX##_set1_##SUFFIX(1); \
+    for (VECTOR & chain : x) chain = one;                                              \
+    for (std::int64_t s = 0; s < steps; ++s) {                                         \
+      for (VECTOR & chain : x) chain = PREFIX##_fmadd_##SUFFIX(chain, half, one);      \
+    }                                                                                  \
+    KeepAlive(x);                                                                      \
+    return steps * kChains * LANES * 2;                                                \
   }
-  KeepAlive(x);
-  return steps * kChains * 4 * 2;
-}
-
-RETABLE_AVX2 std::int64_t Avx2Float(std::int64_t steps) {
-  __m256 x[kChains];
-  const __m256 half = _mm256_set1_ps(0.5F), one = _mm256_set1_ps(1);
-  for (__m256& chain : x) chain = one;
-  for (std::int64_t s = 0; s < steps; ++s) {
-    for (__m256& chain : x) chain = _mm256_fmadd_ps(chain, half, one);
-  }
-  KeepAlive(x);
-  return steps * kChains * 8 * 2;
-}
-
-RETABLE_AVX512 std::int64_t Avx512Double(std::int64_t steps) {
-  __m512d x[kChains];
-  const __m512d half = _mm512_set1_pd(0.5), one = _mm512_set1_pd(1);
-  for (__m512d& chain : x) chain = one;
-  for (std::int64_t s = 0; s < steps; ++s) {
-    for (__m512d& chain : x) chain = _mm512_fmadd_pd(chain, half, one);
-  }
-  KeepAlive(x);
-  return steps * kChains * 8 * 2;
-}
-
-RETABLE_AVX512 std::int64_t Avx512Float(std::int64_t steps) {
-  __m512 x[kChains];
-  const __m512 half = _mm512_set1_ps(0.5F), one = _mm512_set1_ps(1);
-  for (__m512& chain : x) chain = one;
-  for (std::int64_t s = 0; s < steps; ++s) {
-    for (__m512& chain : x) chain = _mm512_fmadd_ps(chain, half, one);
-  }
-  KeepAlive(x);
-  return steps * kChains * 16 * 2;
-}
+RETABLE_FMA_KERNEL(RETABLE_AVX2, Avx2Double, __m256d, 4, _mm256, pd)
+RETABLE_FMA_KERNEL(RETABLE_AVX2, Avx2Float, __m256, 8, _mm256, ps)
+RETABLE_FMA_KERNEL(RETABLE_AVX512, Avx512Double, __m512d, 8, _mm512, pd)
+RETABLE_FMA_KERNEL(RETABLE_AVX512, Avx512Float, __m512, 16, _mm512, ps)
 
 #endif
 

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <iosfwd>
-#include <map>
 #include <string>
 
 #include "harness/protocol.hpp"

@@ -80,11 +80,10 @@ Outcome Simulated(double k) {
 class SelftestProtocol final : public Protocol {
  public:
   std::string name() const override { return "selftest/behaviour"; }
-  std::string family() const override { return "selftest"; }
   std::string summary() const override { return "every way a cell can end"; }
-  std::vector<std::string> metrics() const override { return {"product", "time"}; }
+  Names metrics() const override { return {"product", "time"}; }
 
-  std::vector<AlgorithmInfo> algorithms() const override {
+  Algorithms algorithms() const override {
     std::vector<AlgorithmInfo> all;
     for (const char* name :
          {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog", "brood", "refused",
@@ -94,14 +93,12 @@ class SelftestProtocol final : public Protocol {
     return all;
   }
 
-  std::vector<ParameterSpec> axes() const override {
-    return {{"size", std::int64_t{1}, "an axis"}};
-  }
-  std::vector<ParameterSpec> settings() const override {
+  Specs axes() const override { return {{"size", std::int64_t{1}, "an axis"}}; }
+  Specs settings() const override {
     return {{"milliseconds", std::int64_t{5}, "how long a good cell takes"}};
   }
 
-  std::vector<DatasetInfo> resolve(const std::string& dataset) const override {
+  Datasets resolve(const std::string& dataset) const override {
     if (dataset == "here") return {{.name = "here", .sha256 = "00", .present = true}};
     if (dataset == "gone") return {{.name = "gone", .reason = "the data set is not at hand"}};
     throw UnknownName("unknown data set \"" + dataset + "\"", dataset, {"here", "gone"});

@@ -26,7 +26,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace retable::harness {
 

@@ -141,13 +141,12 @@ std::unique_ptr<FittedForest> PublishedCpu::fit(const FeatureMatrix& data, const
 
 RETABLE_REGISTER(ForestTrainer, report,
                  {.name = "report",
-                  .device = Device::kCpu,
                   .summary = "Phang and Tanna's algorithm: one node of every tree a step",
                   .citation = "Phang, Tanna, section IV",
                   .parameters = {{"sampling", std::string("uniform"), "uniform, binomial, normal"},
                                  {"max_steps", std::int64_t{0}, "stop after so many; 0: never"},
                                  {"threads", std::int64_t{0}, "threads; 0: all"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<PublishedCpu>(
                         Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
                                  IntParameter(p, "max_steps", 0)},

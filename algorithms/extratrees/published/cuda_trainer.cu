@@ -270,7 +270,7 @@ RETABLE_REGISTER(
      .citation = "Phang, Tanna, section IV",
      .parameters = {{"sampling", std::string("uniform"), "uniform, binomial, normal"},
                     {"max_steps", std::int64_t{0}, "stop after so many; 0: never"}},
-     .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+     .make = [](const Parameters& p) {
        return std::make_unique<PublishedCuda>(
            Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
                     IntParameter(p, "max_steps", 0)});

@@ -16,7 +16,6 @@
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
-#include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
 namespace {

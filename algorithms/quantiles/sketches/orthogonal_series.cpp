@@ -426,7 +426,6 @@ Method<QuantileSketch> Describe(const char* name, Series series, const char* sum
   std::vector<ParameterInfo> parameters = {{"l", kOrder, "highest order of the series, 1 to 15"}};
   parameters.insert(parameters.end(), extent.begin(), extent.end());
   return {.name = name,
-          .device = Device::kCpu,
           .summary = summary,
           .citation = citation,
           .parameters = parameters,

@@ -9,7 +9,6 @@
 //! is divided into update() calls.
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"

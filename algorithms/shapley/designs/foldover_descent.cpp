@@ -178,11 +178,10 @@ std::vector<ParameterInfo> FoldoverParameters() {
 
 RETABLE_REGISTER(PermutationSampler, foldover,
                  {.name = "Foldover-descent",
-                  .device = Device::kCpu,
                   .summary = "orders and reverses improved by adjacent swaps, relabelled at random",
                   .citation = "this project; the objective is equation 8 of Mitchell et al. 2022",
                   .parameters = FoldoverParameters(),
-                  .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<FoldoverDescent>(RealParameter(p, "lambda", 4.0),
                                                              IntegerParameter(p, "sweeps", 100),
                                                              SwitchParameter(p, "weighted", false));

@@ -29,10 +29,8 @@ class Owen final : public ShapleyEstimator {
     return evaluations / (d + 1) * d;
   }
 
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     const std::int64_t intervals = budget / MarginalsPerPoint(d) - 1;
     ShapleyEstimate sum{std::vector<double>(static_cast<std::size_t>(d), 0.0), 0};
     constexpr std::size_t kTogether = 8192;  // words of coalitions, at least
@@ -113,19 +111,13 @@ class Owen final : public ShapleyEstimator {
 
 RETABLE_REGISTER(ShapleyEstimator, owen,
                  {.name = "Owen",
-                  .device = Device::kCpu,
                   .summary = "multilinear extension by the trapezoid rule",
                   .citation = "Owen 1972; Mitchell et al. 2022, section 2.5",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
-                    return std::make_unique<Owen>(false);
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<Owen>(false); }});
 RETABLE_REGISTER(ShapleyEstimator, owen_halved,
                  {.name = "Owen-halved",
-                  .device = Device::kCpu,
                   .summary = "multilinear extension with each set's complement",
                   .citation = "Okhrati and Lipani 2020; Mitchell et al. 2022, section 2.5",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
-                    return std::make_unique<Owen>(true);
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<Owen>(true); }});
 
 }  // namespace retable::shapley

@@ -13,13 +13,16 @@ std::int64_t ShapleyEstimator::budget_for(int, std::int64_t evaluations) const {
   return evaluations / 2;
 }
 
-void CheckBudget(const ShapleyEstimator& estimator, int d, std::int64_t budget) {
-  const std::int64_t least = estimator.least_budget(d);
+ShapleyEstimate ShapleyEstimator::estimate(const Game& game, std::int64_t budget,
+                                           std::uint64_t seed) const {
+  const int d = game.dimension();
+  const std::int64_t least = least_budget(d);
   if (budget < least) {
     throw std::invalid_argument("a budget of " + std::to_string(budget) + " for " +
                                 std::to_string(d) + " players: this method needs at least " +
                                 std::to_string(least));
   }
+  return Paid(game, d, budget, seed);
 }
 
 ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSample& sample) {
@@ -62,10 +65,8 @@ class PermutationEstimator final : public ShapleyEstimator {
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
     return PermutationBudget(d, evaluations);
   }
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     const auto n = static_cast<std::size_t>(2 * (budget / (d + 1)));
     return EstimateFromPermutations(game, sampler_->sample(n, d, seed));
   }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
 
 namespace retable::shapley {
@@ -35,10 +34,8 @@ class Stratified final : public ShapleyEstimator {
  public:
   std::int64_t least_budget(int d) const override { return std::int64_t{2} * d * d; }
 
-  ShapleyEstimate estimate(const Game& game, std::int64_t budget,
-                           std::uint64_t seed) const override {
-    const int d = game.dimension();
-    CheckBudget(*this, d, budget);
+  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
+                       std::uint64_t seed) const override {
     const auto players = static_cast<std::size_t>(d);
     std::vector<Stratum> strata(players * players);
     const std::int64_t cells = std::int64_t{d} * d;
@@ -123,11 +120,8 @@ class Stratified final : public ShapleyEstimator {
 
 RETABLE_REGISTER(ShapleyEstimator, stratified,
                  {.name = "Stratified",
-                  .device = Device::kCpu,
                   .summary = "strata of player and position, two stages by variance",
                   .citation = "Castro et al. 2017; Mitchell et al. 2022, section 2.6",
-                  .make = [](const Parameters&) -> std::unique_ptr<ShapleyEstimator> {
-                    return std::make_unique<Stratified>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<Stratified>(); }});
 
 }  // namespace retable::shapley

@@ -4,7 +4,6 @@
 //! stream of candidates, the options, and the arithmetic of quadrature in an order of its own, so
 //! that both devices choose the same permutations and give the same weights, bit for bit.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "algorithms/shapley/lane_dot.hpp"

@@ -170,20 +170,18 @@ class BayesianQuadrature final : public PermutationSampler {
 
 RETABLE_REGISTER(PermutationSampler, herding,
                  {.name = "Herding",
-                  .device = Device::kCpu,
                   .summary = "kernel herding over random candidates",
                   .citation = "Chen et al. 2010; Mitchell et al. 2022, section 3.1",
                   .parameters = GreedyParameters(),
-                  .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<Herding>(GreedyOptions::From(p));
                   }});
 RETABLE_REGISTER(PermutationSampler, quadrature,
                  {.name = "SBQ",
-                  .device = Device::kCpu,
                   .summary = "sequential Bayesian quadrature over random candidates; weighted",
                   .citation = "Huszar and Duvenaud 2012; Mitchell et al. 2022, algorithm 1",
                   .parameters = GreedyParameters(),
-                  .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<BayesianQuadrature>(GreedyOptions::From(p));
                   }});
 

@@ -45,19 +45,13 @@ class Antithetic final : public PermutationSampler {
 
 RETABLE_REGISTER(PermutationSampler, monte_carlo,
                  {.name = "MC",
-                  .device = Device::kCpu,
                   .summary = "independent uniform permutations",
                   .citation = "Mann and Shapley 1960; Castro et al. 2009",
-                  .make = [](const Parameters&) -> std::unique_ptr<PermutationSampler> {
-                    return std::make_unique<MonteCarlo>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<MonteCarlo>(); }});
 RETABLE_REGISTER(PermutationSampler, antithetic,
                  {.name = "MC-antithetic",
-                  .device = Device::kCpu,
                   .summary = "uniform permutations, each followed by its reverse",
                   .citation = "Lomeli et al. 2019; Mitchell et al. 2022, section 2.4",
-                  .make = [](const Parameters&) -> std::unique_ptr<PermutationSampler> {
-                    return std::make_unique<Antithetic>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<Antithetic>(); }});
 
 }  // namespace retable::shapley

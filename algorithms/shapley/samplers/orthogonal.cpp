@@ -102,11 +102,8 @@ void RandomBasis::Apply(std::size_t k, std::vector<double>& matrix, std::size_t 
 
 RETABLE_REGISTER(PermutationSampler, orthogonal,
                  {.name = "Orthogonal",
-                  .device = Device::kCpu,
                   .summary = "orthogonal spherical codes: nearest permutations of a random basis",
                   .citation = "Mitchell et al. 2022, algorithm 3",
-                  .make = [](const Parameters&) -> std::unique_ptr<PermutationSampler> {
-                    return std::make_unique<Orthogonal>();
-                  }});
+                  .make = [](const Parameters&) { return std::make_unique<Orthogonal>(); }});
 
 }  // namespace retable::shapley

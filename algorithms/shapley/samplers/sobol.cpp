@@ -123,11 +123,10 @@ void Relabel(PermutationSample& sample, std::uint64_t seed) {
 
 RETABLE_REGISTER(PermutationSampler, sobol,
                  {.name = "Sobol",
-                  .device = Device::kCpu,
                   .summary = "scrambled Sobol points on the sphere, to the nearest permutations",
                   .citation = "Mitchell et al. 2022, algorithm 4",
                   .parameters = {{"relabel", false, "players renamed at random"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<Sobol>(SwitchParameter(p, "relabel", false));
                   }});
 

@@ -46,15 +46,12 @@ class WhitenedShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, lcg,
                  {.name = "LCG",
-                  .device = Device::kCpu,
                   .summary = "bijective shuffle with a linear congruential bijection",
                   .citation = "Mitchell et al. 2022, section 3.1",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<LcgShuffler>(); }});
 
 RETABLE_REGISTER(Shuffler, var_philox,
                  {.name = "VarPhilox",
-                  .device = Device::kCpu,
                   .summary = "bijective shuffle with the VariablePhilox cipher",
                   .citation = "Mitchell et al. 2022, section 3.2 and listing 1",
                   .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"}},
@@ -64,10 +61,8 @@ RETABLE_REGISTER(Shuffler, var_philox,
 
 RETABLE_REGISTER(Shuffler, whitened,
                  {.name = "VarPhilox-mended",
-                  .device = Device::kCpu,
                   .summary = "VariablePhilox after a keyed addition; rounds by width",
                   .citation = "ours, after Mitchell et al. 2022",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<WhitenedShuffler>(); }});
 
 }  // namespace

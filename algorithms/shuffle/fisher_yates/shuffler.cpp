@@ -49,10 +49,8 @@ class FisherYatesShuffler final : public Shuffler {
 RETABLE_REGISTER(
     Shuffler, fisher_yates,
     {.name = "FisherYates",
-     .device = Device::kCpu,
      .summary = "swaps whose targets are drawn in blocks; past the cache within random buckets",
      .citation = "ours, after Fisher and Yates 1938, Rao 1961, Sandelius 1962 and Lemire 2019",
-     .parameters = {},
      .make = [](const Parameters&) { return std::make_unique<FisherYatesShuffler>(); }});
 
 }  // namespace

@@ -181,10 +181,8 @@ class InPlaceShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, in_place,
                  {.name = "InPlace",
-                  .device = Device::kCpu,
                   .summary = "partition shuffle without a second array: segments change places",
                   .citation = "ours",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<InPlaceShuffler>(); }});
 
 }  // namespace

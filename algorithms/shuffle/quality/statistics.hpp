@@ -22,7 +22,6 @@
 //! (cycles).
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>

@@ -165,10 +165,8 @@ class FeistelShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, rectangle,
                  {.name = "Rectangle",
-                  .device = Device::kCpu,
                   .summary = "Feistel network on an a x b rectangle barely over n; no scan",
                   .citation = "ours, after Black and Rogaway 2002",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<FeistelShuffler>(); }});
 
 }  // namespace

@@ -49,7 +49,6 @@ class Gather final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, gather,
                  {.name = "Gather",
-                  .device = Device::kCpu,
                   .summary = "random gather (computed or stored index): a bound, not a shuffle",
                   .citation = "Mitchell et al. 2022, section 6",
                   .parameters = {{"stored", false, "read the index from an array of 32-bit words"}},

@@ -7,7 +7,6 @@
 //! evaluations, N < 2 max(n, 256); memory k values. Uniform as far as the whitened cipher is.
 //! Source: Mitchell et al. 2022, proposition 1.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

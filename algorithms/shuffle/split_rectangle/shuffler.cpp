@@ -108,7 +108,6 @@ class SplitRectangleShuffler final : public Shuffler {
 RETABLE_REGISTER(
     Shuffler, split_rectangle,
     {.name = "SplitRectangle",
-     .device = Device::kCpu,
      .summary = "one level of Partition, then the rectangle cipher within buckets",
      .citation = "ours",
      .parameters = {{"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"}},

@@ -6,7 +6,6 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
-#include <span>
 #include <thread>
 #include <vector>
 

@@ -99,12 +99,12 @@ void FallbackExplainer::set_background(const RowBlock& background) {
   Refused([&] { explainer_->set_background(background); });
 }
 
-void FallbackExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
+void FallbackExplainer::write_values(const RowBlock& rows, std::span<double> phi) {
   const auto call = [&] { explainer_->values_to(rows, phi); };
   if (Refused(call)) call();
 }
 
-void FallbackExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {
+void FallbackExplainer::write_interactions(const RowBlock& rows, std::span<double> matrices) {
   const auto call = [&] { explainer_->interactions_to(rows, matrices); };
   if (Refused(call)) call();
 }

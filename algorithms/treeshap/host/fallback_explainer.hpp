@@ -26,8 +26,8 @@ class FallbackExplainer final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override;
   void set_background(const RowBlock& background) override;
-  void values_to(const RowBlock& rows, std::span<double> phi) override;
-  void interactions_to(const RowBlock& rows, std::span<double> matrices) override;
+  void write_values(const RowBlock& rows, std::span<double> phi) override;
+  void write_interactions(const RowBlock& rows, std::span<double> matrices) override;
   double device_seconds() const override { return explainer_->device_seconds(); }
 
   //! The one that is used; null where it does not read device memory.

@@ -14,13 +14,16 @@ class Fake final : public TreeExplainer {
  public:
   Fake(double answer, int refuses_from, std::string* calls)
       : answer_(answer), left_(refuses_from), calls_(calls) {}
-  void prepare(const TreeEnsemble& model) override { Call("p" + std::to_string(model.features)); }
+  void prepare(const TreeEnsemble& model) override {
+    shape_ = model;
+    Call("p" + std::to_string(model.features));
+  }
   void set_background(const RowBlock& rows) override { Call("b" + std::to_string(rows.rows)); }
-  void values_to(const RowBlock& /*rows*/, std::span<double> phi) override {
+  void write_values(const RowBlock& /*rows*/, std::span<double> phi) override {
     Call("v");
     phi[0] = answer_;
   }
-  void interactions_to(const RowBlock& /*rows*/, std::span<double> matrices) override {
+  void write_interactions(const RowBlock& /*rows*/, std::span<double> matrices) override {
     Call("i");
     matrices[0] = answer_;
   }

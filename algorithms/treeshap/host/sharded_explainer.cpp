@@ -20,11 +20,11 @@ class ShardedExplainer final : public TreeExplainer {
     Each([&](std::size_t i) { parts_[i]->prepare(model); });
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     Split(rows, phi, ValuesPerRow(shape_), &TreeExplainer::values_to);
   }
 
-  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+  void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
     Split(rows, matrices, InteractionsPerRow(shape_), &TreeExplainer::interactions_to);
   }
 
@@ -65,8 +65,6 @@ class ShardedExplainer final : public TreeExplainer {
   // Each part writes its rows' results where they belong.
   void Split(const RowBlock& rows, std::span<double> results, std::size_t per_row,
              void (TreeExplainer::*explain)(const RowBlock&, std::span<double>)) {
-    ValidateRows(shape_, rows);
-    RequireSize(results.size(), rows.rows * per_row);
     Each([&](std::size_t i) {
       const std::size_t begin = rows.rows * i / parts_.size();
       const std::size_t count = rows.rows * (i + 1) / parts_.size() - begin;

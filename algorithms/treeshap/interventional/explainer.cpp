@@ -45,9 +45,7 @@ class InterventionalExplainer final : public TreeExplainer {
     deep_.SetBackground(background);
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape_, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     const std::size_t share = (rows.rows + Threads() - 1) / Threads();
     const std::size_t tile = std::clamp<std::size_t>(share, 1, reader_->MostRows());
@@ -160,11 +158,10 @@ class InterventionalExplainer final : public TreeExplainer {
 
 RETABLE_REGISTER(TreeExplainer, interventional,
                  {.name = "Interventional",
-                  .device = Device::kCpu,
                   .summary = "exact interventional SHAP against background rows",
                   .citation = "Lundberg et al. 2020, algorithm 3; Nadel and Wettenstein 2025",
                   .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<InterventionalExplainer>(IntParameter(p, "threads", 0));
                   }});
 

@@ -65,9 +65,7 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
     expected_ = BackgroundMargins(model_, reached, background);
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape_, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
@@ -138,7 +136,7 @@ RETABLE_REGISTER(TreeExplainer, interventional_cuda,
                   .summary = "exact interventional SHAP against the background's patterns",
                   .citation = "Lundberg et al. 2020, algorithm 3; Nadel and Wettenstein 2025",
                   .parameters = {{"device", std::int64_t{0}, "index of the GPU"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<InterventionalOnDevice>(IntParameter(p, "device", 0));
                   }});
 

@@ -58,10 +58,8 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     list_ = ExtractPaths(model);
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape_, rows);
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     const std::size_t per_row = ValuesPerRow(shape_);
-    RequireSize(phi.size(), rows.rows * per_row);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
       double* row_phi = phi.data() + r * per_row;
@@ -73,9 +71,8 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     });
   }
 
-  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+  void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
     const std::size_t per_row = InteractionsPerRow(shape_);
-    RequireSize(matrices.size(), rows.rows * per_row);
     const Results phi = values(rows);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
@@ -143,7 +140,6 @@ std::unique_ptr<TreeExplainer> MakeGpuTreeShap(const Parameters& parameters) {
 
 RETABLE_REGISTER(TreeExplainer, gpu_tree_shap_on_cpu,
                  {.name = "GPUTreeShap",
-                  .device = Device::kCpu,
                   .summary = "path formulation with EXTEND and UNWOUNDSUM",
                   .citation = "Mitchell et al. 2022, algorithms 2 and 3",
                   .parameters = {{"precision", std::string("float"), "float or double"},

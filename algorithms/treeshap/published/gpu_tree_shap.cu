@@ -229,14 +229,11 @@ class GpuTreeShap final : public TreeExplainer {
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(sets));
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape_, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     seconds_ = Run(rows, {phi, side(), expected_}, kRowsPerWarp, ShapKernel);
   }
 
-  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
-    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+  void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
     const Results phi = values(rows);
     seconds_ += Run(rows, {matrices, side() * side(), expected_}, kRowsPerWarpInteractions,
                     ShapInteractionsKernel);

@@ -105,10 +105,8 @@ class TreeShapExplainer final : public TreeExplainer {
     expected_ = ExpectedMargins(model);
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape_, rows);
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     const std::size_t per_row = ValuesPerRow(shape_);
-    RequireSize(phi.size(), rows.rows * per_row);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       double* row_phi = phi.data() + r * per_row;
       std::fill_n(row_phi, per_row, 0.0);
@@ -144,7 +142,6 @@ std::unique_ptr<TreeExplainer> MakeTreeShap(const Parameters& parameters) {
 
 RETABLE_REGISTER(TreeExplainer, tree_shap,
                  {.name = "TreeShap",
-                  .device = Device::kCpu,
                   .summary = "recursive TreeSHAP, one row at a time",
                   .citation = "Lundberg et al. 2020; Mitchell et al. 2022, algorithm 1",
                   .parameters = {{"precision", std::string("double"), "float or double"},

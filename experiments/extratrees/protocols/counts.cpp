@@ -17,17 +17,12 @@ namespace {
 class CountsProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/counts"; }
-  std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "sizes of data sets"; }
-  std::vector<std::string> metrics() const override { return {"rows", "features", "classes"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<extratrees::ForestTrainer>();
-  }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
+  Names metrics() const override { return {"rows", "features", "classes"}; }
+  Algorithms algorithms() const override { return ListMethods<extratrees::ForestTrainer>(); }
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const Supervised data = LoadSupervised(cell.dataset, static_cast<std::uint64_t>(cell.seed));
     harness::Outcome outcome;
     const auto add = [&](const char* name, const char* unit, double value) {
@@ -54,21 +49,16 @@ class CountsProtocol final : public harness::Protocol {
 class MemoryProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/memory"; }
-  std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "memory of the published structures"; }
-  std::vector<std::string> metrics() const override { return {"bytes", "times X"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<extratrees::ForestTrainer>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"bytes", "times X"}; }
+  Algorithms algorithms() const override { return ListMethods<extratrees::ForestTrainer>(); }
+  Specs axes() const override {
     return {{"structure", std::string("X"),
              "X, X transposed, batch_pos, trees or total: X, batch_pos and trees, as the work "
              "adds them"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
-    return {{"trees", std::int64_t{1024}, "trees in the forest"}};
-  }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+  Specs settings() const override { return {{"trees", std::int64_t{1024}, "trees in the forest"}}; }
+  Datasets resolve(const std::string& dataset) const override {
     std::vector<harness::DatasetInfo> infos = ResolveData(dataset);
     for (harness::DatasetInfo& info : infos) {
       info.sha256 = Sha256(fmt::format("shape {} x {}", info.rows, info.columns));
@@ -81,7 +71,7 @@ class MemoryProtocol final : public harness::Protocol {
 
   //! Bytes at most: every branch separates at least one sample, so a tree has < 2 N nodes. The
   //! published total, 14.5, is 1 + 1.5 + 12: the transposed copy of X is not in it.
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const datasets::Member data =
         datasets::Catalog().Resolve(cell.dataset, datasets::FetchPolicy::kNone).front();
     const std::size_t rows = TrainRows(data.name, static_cast<std::size_t>(data.rows));

@@ -35,29 +35,22 @@ constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 class FitProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/fit"; }
-  std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "time and accuracy of training a forest"; }
-  std::vector<std::string> metrics() const override {
-    return {"accuracy", "nodes", "depth", "time"};
-  }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<ForestTrainer>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"accuracy", "nodes", "depth", "time"}; }
+  Algorithms algorithms() const override { return ListMethods<ForestTrainer>(); }
+  Specs axes() const override {
     return {{"trees", std::int64_t{10}, "trees in the forest"},
             {"rule", std::string("scikit-learn"),
              "which features a node tries: scikit-learn, geurts or report"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"min_time", 0.2, "seconds of timing a cell at least, where fits are short"},
             {"max_time", 120.0, "seconds of fitting after which no repeat begins"},
             {"max_train", std::int64_t{0}, "training rows at most; 0: all"},
             {"to_host", false, "a fit ends with the forest in host memory"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
+  Reason unsupported(const Cell& cell) const override {
     if (cell.algorithm == "report" && IntegerOr(cell.axes, "trees", 10) > 1024) {
       return "the published method grows at most 1024 trees";
     }
@@ -68,7 +61,7 @@ class FitProtocol final : public harness::Protocol {
     return WhyNotExternal(cell);
   }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const Supervised data =
         LoadSupervised(cell.dataset, static_cast<std::uint64_t>(cell.seed),
                        static_cast<std::size_t>(IntegerIn(cell.settings, "max_train", 0, kMost)));

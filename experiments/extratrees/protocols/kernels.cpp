@@ -28,24 +28,19 @@ using extratrees::ForestTrainer;
 class KernelsProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/kernels"; }
-  std::string family() const override { return "extratrees"; }
   std::string summary() const override { return "time of each kernel of a fit"; }
-  std::vector<std::string> metrics() const override { return {"share", "time", "calls"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<ForestTrainer>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"share", "time", "calls"}; }
+  Algorithms algorithms() const override { return ListMethods<ForestTrainer>(); }
+  Specs axes() const override {
     return {{"kernel", std::string("kernel_collect_min_max"), "part of the fit"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"trees", std::int64_t{10}, "trees in the forest"},
             {"max_train", std::int64_t{0}, "training rows at most; 0: all"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const std::string kernel = TextOf(cell.axes, "kernel");
     if (kernel == "init_random") {
       return Skipped("no counterpart: random numbers are named, not stored");

@@ -43,12 +43,11 @@ const std::map<std::string, Shape>& Shapes() {
 class BandwidthProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/bandwidth"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override {
     return "sums on the GPU against a plain read of the same memory";
   }
-  std::vector<std::string> metrics() const override { return {"time", "read", "share", "rate"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"time", "read", "share", "rate"}; }
+  Algorithms algorithms() const override {
     return {{"Retable",
              {"cuda"},
              {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
@@ -56,16 +55,14 @@ class BandwidthProtocol final : public harness::Protocol {
              "Chebyshev sums in one pass, bounds unknown",
              "this project"}};
   }
-  std::vector<harness::ParameterSpec> axes() const override {
-    return {{"size", std::int64_t{1000}, "values in device memory"}};
-  }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+  Specs axes() const override { return {{"size", std::int64_t{1000}, "values in device memory"}}; }
+  Datasets resolve(const std::string& dataset) const override {
     std::vector<std::string> known;
     for (const auto& [name, shape] : Shapes()) known.push_back(name);
     return ResolveMade(dataset, known);
   }
 
-  harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
+  Outcome measure([[maybe_unused]] const Cell& cell) override {
 #if defined(RETABLE_HAS_CUDA)
     const std::string type = TextOf(cell.parameters, "type");
     if (type == "float32") return Measure<float>(cell);

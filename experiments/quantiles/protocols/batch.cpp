@@ -83,14 +83,11 @@ std::vector<FitInput> Inputs(const std::vector<ColumnSums>& sums, int order) {
 class BatchProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/batch"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override {
     return "time to sketch and to solve many columns at once";
   }
-  std::vector<std::string> metrics() const override {
-    return {"time", "sums", "duals", "columns_per_second"};
-  }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"time", "sums", "duals", "columns_per_second"}; }
+  Algorithms algorithms() const override {
     return {{"Retable",
              {"cpu", "cuda"},
              {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
@@ -98,15 +95,15 @@ class BatchProtocol final : public harness::Protocol {
              "sums of all columns in one pass, all duals in one batch",
              "this project"}};
   }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Specs axes() const override {
     return {{"columns", std::int64_t{100}, "columns of the table"},
             {"rows", std::int64_t{1000}, "values of a column"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+  Datasets resolve(const std::string& dataset) const override {
     return ResolveMade(dataset, {kName});
   }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     constexpr std::int64_t kMost = std::int64_t{1} << 24;
     const auto rows = static_cast<std::size_t>(IntegerIn(cell.axes, "rows", 1, kMost));
     const auto columns = static_cast<std::size_t>(IntegerIn(cell.axes, "columns", 1, kMost));

@@ -101,34 +101,29 @@ double MeanRelativeError(std::span<const double> sorted, std::span<const double>
 class NiaeProtocol : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/niae"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override {
     return "accuracy of quantile sketches on the columns of data sets (NIAE, rank error)";
   }
-  std::vector<std::string> metrics() const override { return {"niae", "rank_error", "niae_cdf"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<QuantileSketch>();
-  }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Names metrics() const override { return {"niae", "rank_error", "niae_cdf"}; }
+  Algorithms algorithms() const override { return ListMethods<QuantileSketch>(); }
+  Specs settings() const override {
     auto specs = InputSettings();
     specs.push_back({"constant", true, "whether constant columns count, too"});
     return specs;
   }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Specs axes() const override {
     return {{"size", std::int64_t{1000}, "values drawn from a generator"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+  Reason unsupported(const Cell& cell) const override {
     if (quantiles::IsDataSketches(cell.algorithm) && !quantiles::HasDataSketches()) {
       return "this build has no Apache DataSketches (-DDATASKETCHES_ROOT=FOLDER)";
     }
     return {};
   }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     harness::Outcome outcome;
     harness::Metric niae{"niae", "1", {}, {}, {}};
     harness::Metric rank{"rank_error", "1", {}, {}, {}};
@@ -199,7 +194,7 @@ class BytesProtocol final : public NiaeProtocol {
   std::string summary() const override {
     return "accuracy of quantile sketches for the bytes of their serialised form";
   }
-  std::vector<std::string> metrics() const override {
+  Names metrics() const override {
     return {"niae", "rank_error", "niae_cdf", "bytes", "relative_error", "rank_error_by_length"};
   }
 
@@ -228,22 +223,15 @@ class BytesProtocol final : public NiaeProtocol {
 class StreamProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/stream"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override {
     return "accuracy of quantile sketches on one long generated stream, in double precision";
   }
-  std::vector<std::string> metrics() const override { return {"niae", "niae_cdf"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<QuantileSketch>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
-    return {{"size", std::int64_t{1000}, "values in the stream"}};
-  }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveGenerated(dataset);
-  }
+  Names metrics() const override { return {"niae", "niae_cdf"}; }
+  Algorithms algorithms() const override { return ListMethods<QuantileSketch>(); }
+  Specs axes() const override { return {{"size", std::int64_t{1000}, "values in the stream"}}; }
+  Datasets resolve(const std::string& dataset) const override { return ResolveGenerated(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto spec = datasets::ParseGenerator(cell.dataset);
     const std::uint64_t n = SizeOf(cell);
     const auto sketch = MakeMethod<QuantileSketch>(cell);

@@ -94,31 +94,28 @@ class SlicedStream {
 class SumsOverGpus final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/several_gpus"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "sums of one stream on several GPUs"; }
-  std::vector<std::string> metrics() const override { return {"time", "rate"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"time", "rate"}; }
+  Algorithms algorithms() const override {
     return {{"Retable",
              {"cuda"},
              {{"memory", std::string("device"), "where values lie: device or host"}},
              "Chebyshev sums of order 15 of each slice, merged",
              "this project"}};
   }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Specs axes() const override {
     return {{"gpus", std::int64_t{1}, "GPUs that share the values"},
             {"size", std::int64_t{1000}, "float32 values in all"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"budget", 2.0, "seconds for warm-up and samples of a cell"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+  Datasets resolve(const std::string& dataset) const override {
     return ResolveMade(dataset, {kNormal});
   }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNotSoManyGpus(cell);
-  }
+  Reason unsupported(const Cell& cell) const override { return WhyNotSoManyGpus(cell); }
 
-  harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
+  Outcome measure([[maybe_unused]] const Cell& cell) override {
 #if defined(RETABLE_HAS_CUDA)
     const auto n = SizeOf(cell);
     const std::string memory = TextOf(cell.parameters, "memory");

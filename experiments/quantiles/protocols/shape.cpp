@@ -19,18 +19,15 @@ namespace {
 class ColumnsProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/columns"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "size and repetition of the sketch inputs"; }
-  std::vector<std::string> metrics() const override { return {"size", "unique_ratio"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"size", "unique_ratio"}; }
+  Algorithms algorithms() const override {
     return {{"columns", {"cpu"}, {}, "describes the inputs; measures no algorithm", ""}};
   }
-  std::vector<harness::ParameterSpec> settings() const override { return InputSettings(); }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
+  Specs settings() const override { return InputSettings(); }
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     harness::Metric size{"size", "values", {}, {}, {}};
     harness::Metric unique{"unique_ratio", "1", {}, {}, {}};
     ForEachInput(cell, [&](const SketchInput& input) {
@@ -55,25 +52,20 @@ class ColumnsProtocol final : public harness::Protocol {
 class DensityProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/density"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "fitted densities, for drawing"; }
-  std::vector<std::string> metrics() const override { return {"negative_mass"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<quantiles::QuantileSketch>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"negative_mass"}; }
+  Algorithms algorithms() const override { return ListMethods<quantiles::QuantileSketch>(); }
+  Specs axes() const override {
     return {{"size", std::int64_t{1000}, "values drawn from a generator"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     auto settings = InputSettings();
     settings.push_back({"column", std::int64_t{0}, "which column of the data set, from 0"});
     return settings;
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto wanted = IntegerOf(cell.settings, "column");
     std::int64_t columns = 0;
     harness::Outcome outcome;

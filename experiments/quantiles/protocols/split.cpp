@@ -66,29 +66,26 @@ std::vector<AbsoluteSplit> SplitsByMean(const std::vector<double>& x, const std:
 class SplitProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/split"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override {
     return "splits under mean absolute error, by sketches and by exact medians";
   }
-  std::vector<std::string> metrics() const override { return {"loss", "impurity_error", "time"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"loss", "impurity_error", "time"}; }
+  Algorithms algorithms() const override {
     const harness::ParameterSpec order{"l", std::int64_t{15}, "highest order, 1 to 15"};
     return {{"exact", {"cpu"}, {}, "exact medians of both sides, by selection", "definition"},
             {"Retable", {"cpu"}, {order}, "sketches of labels, merged by a scan", "this project"},
             {"mean", {"cpu"}, {}, "squared error instead of absolute", "definition"}};
   }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Specs axes() const override {
     return {{"bins", std::int64_t{32}, "bins of a column"},
             {"size", std::int64_t{2000}, "rows of the node"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"features", std::int64_t{16}, "columns of the node"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveGenerated(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveGenerated(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     constexpr std::int64_t kMost = std::int64_t{1} << 24;
     const auto bins = static_cast<std::size_t>(IntegerIn(cell.axes, "bins", 2, kMost));
     const auto features = IntegerIn(cell.settings, "features", 1, kMost);

@@ -32,27 +32,18 @@ using quantiles::QuantileSketch;
 class ThroughputProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/throughput"; }
-  std::string family() const override { return "quantiles"; }
   std::string summary() const override { return "time to take a stream into a sketch"; }
-  std::vector<std::string> metrics() const override { return {"time", "rate"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<QuantileSketch>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
-    return {{"size", std::int64_t{1000}, "values in the stream"}};
-  }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Names metrics() const override { return {"time", "rate"}; }
+  Algorithms algorithms() const override { return ListMethods<QuantileSketch>(); }
+  Specs axes() const override { return {{"size", std::int64_t{1000}, "values in the stream"}}; }
+  Specs settings() const override {
     return {{"min_time", 0.05, "seconds a repetition lasts at least"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveGenerated(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveGenerated(dataset); }
 
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNotExternal(cell);
-  }
+  Reason unsupported(const Cell& cell) const override { return WhyNotExternal(cell); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     std::vector<float> values(SizeOf(cell));
     Fill(datasets::ParseGenerator(cell.dataset), static_cast<std::uint64_t>(cell.seed), values);
     const auto fresh = MakeMethod<QuantileSketch>(cell);

@@ -15,17 +15,14 @@ namespace {
 class DataProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/data"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override { return "shape and task of the tables"; }
-  std::vector<std::string> metrics() const override { return {"rows", "columns"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"rows", "columns"}; }
+  Algorithms algorithms() const override {
     return {{"data", {"cpu"}, {}, "the data set as the games use it", "Mitchell et al. 2022"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto frame = LoadTabular(cell.dataset);
     harness::Outcome outcome;
     outcome.metrics = {{"rows", "1", {static_cast<double>(frame.rows)}, {}, {}},
@@ -42,20 +39,15 @@ class DataProtocol final : public harness::Protocol {
 class NetworksProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/networks"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override { return "accuracy of the image networks"; }
-  std::vector<std::string> metrics() const override { return {"accuracy", "bytes", "test_images"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"accuracy", "bytes", "test_images"}; }
+  Algorithms algorithms() const override {
     return {{"network", {"cpu"}, {}, "the small residual network of the data", "He et al. 2016"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveImages(dataset);
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig&) const override {
-    return WhyNoNetworks();
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveImages(dataset); }
+  Reason unsupported(const Cell&) const override { return WhyNoNetworks(); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const NetworkScore score = ScoreNetwork(cell.dataset);
     harness::Outcome outcome;
     outcome.metrics = {{"accuracy", "1", {score.accuracy}, {}, {}},

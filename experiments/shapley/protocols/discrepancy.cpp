@@ -44,26 +44,23 @@ double WeightError(const PermutationSample& sample) {
 class DiscrepancyProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/discrepancy"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override {
     return "discrepancy of sampled permutations, and the time to draw them";
   }
-  std::vector<std::string> metrics() const override { return {"discrepancy", "time"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<PermutationSampler>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"discrepancy", "time"}; }
+  Algorithms algorithms() const override { return ListMethods<PermutationSampler>(); }
+  Specs axes() const override {
     return {{"dimension", std::int64_t{10}, "players of a permutation"},
             {"samples", std::int64_t{100}, "permutations in the set"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"lambda", 4.0, "of the Mallows kernel that measures"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+  Datasets resolve(const std::string& dataset) const override {
     return ResolveMade(dataset, {"permutations"}, "all orders of d players");
   }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto d = static_cast<int>(IntegerIn(cell.axes, "dimension", 1, 65535));
     const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "samples"));
     const double lambda = std::get<double>(cell.settings.at("lambda"));

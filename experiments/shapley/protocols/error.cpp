@@ -165,32 +165,25 @@ std::int64_t BudgetOf(std::int64_t permutations, int features) {
 class ErrorProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/error"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override {
     return "squared error of Shapley value estimates on tables, by marginal evaluations";
   }
-  std::vector<std::string> metrics() const override { return {"mse", "evaluations", "unique"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return OnBothDevices(ListMethods<ShapleyEstimator>());
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"mse", "evaluations", "unique"}; }
+  Algorithms algorithms() const override { return OnBothDevices(ListMethods<ShapleyEstimator>()); }
+  Specs axes() const override {
     auto axes = ParameterAxes();
     axes.push_back({"budget", std::int64_t{1000}, "marginal evaluations for one explained row"});
     return axes;
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     auto settings = TabularSettings();
     settings.push_back({"permutations", std::int64_t{0},
                         "a budget of so many permutations instead of the axis; 0: the axis"});
     return settings;
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNotExternal(cell);
-  }
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
+  Reason unsupported(const Cell& cell) const override { return WhyNotExternal(cell); }
+  Outcome measure(const Cell& cell) override {
     const Problem problem = MakeTabularProblem(cell);
     const std::int64_t permutations = IntegerOf(cell.settings, "permutations");
     return Measure(cell, problem,
@@ -202,32 +195,25 @@ class ErrorProtocol final : public harness::Protocol {
 class ImageErrorProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/image_error"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override {
     return "squared error of Shapley value estimates of image tiles, by permutations";
   }
-  std::vector<std::string> metrics() const override { return {"mse", "evaluations", "unique"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return OnBothDevices(ListMethods<ShapleyEstimator>());
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"mse", "evaluations", "unique"}; }
+  Algorithms algorithms() const override { return OnBothDevices(ListMethods<ShapleyEstimator>()); }
+  Specs axes() const override {
     auto axes = ParameterAxes();
     axes.push_back(
         {"image", std::int64_t{0}, "which of the test images, in the order of rows_seed"});
     axes.push_back({"orders", std::int64_t{0}, "permutations of a trial; 0: the setting"});
     return axes;
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"permutations", std::int64_t{100}, "of a trial"},
             {"rows_seed", std::int64_t{1}, "chooses the images"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveImages(dataset);
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNoNetwork(cell.device);
-  }
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Datasets resolve(const std::string& dataset) const override { return ResolveImages(dataset); }
+  Reason unsupported(const Cell& cell) const override { return WhyNoNetwork(cell.device); }
+  Outcome measure(const Cell& cell) override {
     const std::int64_t image = IntegerOr(cell.axes, "image", 0);
     const std::int64_t rows_seed = IntegerOf(cell.settings, "rows_seed");
     const Problem problem = cell.device == "cuda"

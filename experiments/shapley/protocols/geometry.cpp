@@ -250,31 +250,30 @@ double CapDiscrepancy(const std::vector<Point>& points) {
 class GeometryProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/geometry"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override {
     return "permutations as points on the sphere: cells, pairs, bounds, caps";
   }
-  std::vector<std::string> metrics() const override {
+  Names metrics() const override {
     return {"share",          "chi2",   "tau_spread",     "tau_largest", "tau_spread_apart",
             "opposite_pairs", "excess", "cap_discrepancy"};
   }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Algorithms algorithms() const override {
     auto all = ListMethods<shapley::PermutationSampler>();
     for (auto& info : all) info.parameters.clear();
     all.push_back(
         {"Sphere", {"cpu"}, {}, "independent uniform points on the sphere", "Muller 1959"});
     return all;
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"view", std::string("cells"), "cells, pairs, bounds or caps"},
             {"dimension", std::int64_t{4}, "players of a permutation"},
             {"points", std::int64_t{1000}, "of a repeat"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+  Datasets resolve(const std::string& dataset) const override {
     return ResolveMade(dataset, {"permutations"}, "points on the sphere");
   }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const std::string view = TextOf(cell.settings, "view");
     if (view == "cells") return Run<Cells>(cell, 8);
     if (view == "pairs") return Run<Pairs>(cell, 1000);

@@ -23,29 +23,22 @@ using shapley::PermutationSampler;
 class ImageTimeProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/image_time"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override {
     return "time to draw permutations for one image, and to evaluate them";
   }
-  std::vector<std::string> metrics() const override {
-    return {"permutation_time", "other_time", "time"};
-  }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"permutation_time", "other_time", "time"}; }
+  Algorithms algorithms() const override {
     return OnBothDevices(ListMethods<PermutationSampler>());
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"permutations", std::int64_t{100}, "of a trial"},
             {"rows_seed", std::int64_t{1}, "chooses the image"},
             {"threads", std::int64_t{0}, "of the network; 0: every core"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveImages(dataset);
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNoNetwork(cell.device);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveImages(dataset); }
+  Reason unsupported(const Cell& cell) const override { return WhyNoNetwork(cell.device); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const bool on_device = cell.device == "cuda";
     const int asked = IntParameter(cell.settings, "threads", 0);
     const int threads = on_device   ? 1

@@ -26,29 +26,20 @@ using shapley::ShapleyEstimator;
 class UniqueProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/unique"; }
-  std::string family() const override { return "shapley"; }
   std::string summary() const override {
     return "squared error of Shapley value estimates on tables, by different coalitions";
   }
-  std::vector<std::string> metrics() const override {
-    return {"mse", "unique", "evaluations", "time"};
-  }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<ShapleyEstimator>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"mse", "unique", "evaluations", "time"}; }
+  Algorithms algorithms() const override { return ListMethods<ShapleyEstimator>(); }
+  Specs axes() const override {
     return {{"per_player", std::int64_t{16}, "different coalitions for each player"},
             {"rows_behind", std::int64_t{100}, "background rows"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override { return TabularSettings(); }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveData(dataset);
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNotExternal(cell);
-  }
+  Specs settings() const override { return TabularSettings(); }
+  Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
+  Reason unsupported(const Cell& cell) const override { return WhyNotExternal(cell); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     harness::CellConfig of_problem = cell;
     of_problem.settings["background"] = IntegerOf(cell.axes, "rows_behind");
     const Problem problem = MakeTabularProblem(of_problem);

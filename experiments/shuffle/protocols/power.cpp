@@ -22,14 +22,13 @@ namespace {
 class ShufflePower final : public harness::Protocol {
  public:
   std::string name() const override { return "shuffle/power"; }
-  std::string family() const override { return "shuffle"; }
   std::string summary() const override { return "orders each test needs to reject each shuffler"; }
-  std::vector<std::string> metrics() const override {
+  Names metrics() const override {
     return {"any",         "orders",       "pairs",   "parity",       "lehmer",
             "ascents",     "inversions",   "cycles",  "fixed points", "mmd mallows",
             "mmd hamming", "mmd spearman", "mmd sign"};
   }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Algorithms algorithms() const override {
     std::vector<harness::AlgorithmInfo> all;
     for (const auto& source : shuffle::OrderSources()) {
       all.push_back({source.name,
@@ -40,18 +39,14 @@ class ShufflePower final : public harness::Protocol {
     }
     return all;
   }
-  std::vector<harness::ParameterSpec> axes() const override {
-    return {{"items", std::int64_t{64}, "of an order"}};
-  }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs axes() const override { return {{"items", std::int64_t{64}, "of an order"}}; }
+  Specs settings() const override {
     return {{"limit", std::int64_t{65536}, "most orders drawn"},
             {"alpha", 1e-4, "chance to reject a sound shuffler in a whole cell"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveSequence(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveSequence(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto n = static_cast<std::uint32_t>(IntegerIn(cell.axes, "items", 2, 65536));
     const auto limit = static_cast<std::uint64_t>(IntegerIn(cell.settings, "limit", kFirst, kMost));
     const double alpha = std::get<double>(cell.settings.at("alpha"));

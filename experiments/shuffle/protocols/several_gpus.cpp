@@ -8,7 +8,6 @@
 
 #include <optional>
 
-#include "base/cuda/devices.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
 #include "harness/protocol.hpp"
@@ -94,12 +93,11 @@ class SlicedItems {
 class ShuffleOverGpus final : public harness::Protocol {
  public:
   std::string name() const override { return "shuffle/several_gpus"; }
-  std::string family() const override { return "shuffle"; }
   std::string summary() const override {
     return "items a second of one shuffle over the memory of several GPUs";
   }
-  std::vector<std::string> metrics() const override { return {"time", "rate"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"time", "rate"}; }
+  Algorithms algorithms() const override {
     harness::AlgorithmInfo info;
     info.name = "Partition";
     info.devices = {"cuda"};
@@ -108,21 +106,17 @@ class ShuffleOverGpus final : public harness::Protocol {
     info.citation = "ours, after Rao 1961 and Sandelius 1962";
     return {info};
   }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Specs axes() const override {
     return {{"gpus", std::int64_t{1}, "GPUs that share the items"},
             {"w", std::int64_t{20}, "n = 2^w items of 8 bytes in all"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"budget", 4.0, "seconds for warm-up and samples of a cell"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveSequence(dataset);
-  }
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNotSoManyGpus(cell);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveSequence(dataset); }
+  Reason unsupported(const Cell& cell) const override { return WhyNotSoManyGpus(cell); }
 
-  harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
+  Outcome measure([[maybe_unused]] const Cell& cell) override {
 #if defined(RETABLE_HAS_CUDA)
     const std::uint64_t n = std::uint64_t{1} << IntegerIn(cell.axes, "w", 0, 36);
     const std::string memory = TextOf(cell.parameters, "memory");

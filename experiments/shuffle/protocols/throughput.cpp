@@ -90,31 +90,24 @@ harness::TimingResult TimeOnDevice([[maybe_unused]] Shuffler& shuffler,
 class ShuffleThroughput final : public harness::Protocol {
  public:
   std::string name() const override { return "shuffle/throughput"; }
-  std::string family() const override { return "shuffle"; }
   std::string summary() const override { return "items a second of a shuffle by n"; }
-  std::vector<std::string> metrics() const override { return {"time", "rate", "fairness"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<Shuffler>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"time", "rate", "fairness"}; }
+  Algorithms algorithms() const override { return ListMethods<Shuffler>(); }
+  Specs axes() const override {
     return {{"w", std::int64_t{8}, "n = 2^w + extra"},
             {"extra", std::int64_t{1}, "1 is the bijective shuffle's worst case, 0 its best"},
             {"item_bytes", std::int64_t{8}, "bytes an item: 4, 8 or 16"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"budget", 2.0, "seconds for warm-up and samples of a cell"},
             {"threads", std::int64_t{0}, "threads of a CPU method; 0: all"},
             {"orders", std::int64_t{0}, "orders drawn for the battery of tests; 0: no tests"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveSequence(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveSequence(dataset); }
 
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNotExternal(cell);
-  }
+  Reason unsupported(const Cell& cell) const override { return WhyNotExternal(cell); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const std::uint64_t n = SizeOf(cell);
     const std::size_t item_bytes = ItemBytes(cell);
     const auto seed = static_cast<std::uint64_t>(cell.seed);

@@ -25,29 +25,22 @@ using shuffle::Shuffler;
 class ShuffleUniformity final : public harness::Protocol {
  public:
   std::string name() const override { return "shuffle/uniformity"; }
-  std::string family() const override { return "shuffle"; }
   std::string summary() const override { return "chi-squared and MMD of a shuffle by rounds"; }
-  std::vector<std::string> metrics() const override {
+  Names metrics() const override {
     return {"mmd",  "mmd_hoeffding",  "mmd_normal",         "mmd_over_threshold",
             "chi2", "chi2_threshold", "chi2_over_threshold"};
   }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<Shuffler>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
-    return {{"rounds", std::int64_t{24}, "rounds of the cipher"}};
-  }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Algorithms algorithms() const override { return ListMethods<Shuffler>(); }
+  Specs axes() const override { return {{"rounds", std::int64_t{24}, "rounds of the cipher"}}; }
+  Specs settings() const override {
     return {{"n", std::int64_t{5}, "items of an order"},
             {"orders", std::int64_t{100000}, "orders drawn, even"},
             {"alpha", 0.05, "level of the thresholds"},
             {"lambda", 5.0, "of the Mallows kernel"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveSequence(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveSequence(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto n = static_cast<std::uint32_t>(IntegerIn(cell.settings, "n", 2, 65536));
     const auto orders =
         static_cast<std::uint64_t>(IntegerIn(cell.settings, "orders", 2, std::int64_t{1} << 40));

@@ -35,20 +35,18 @@ void ExternalExplainer::set_background(const RowBlock& background) {
                 std::as_bytes(background.values));
 }
 
-void ExternalExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
+void ExternalExplainer::write_values(const RowBlock& rows, std::span<double> phi) {
   Ask(rows, "pred_contribs", rows.columns + 1, phi);
 }
 
-void ExternalExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {
+void ExternalExplainer::write_interactions(const RowBlock& rows, std::span<double> matrices) {
   Ask(rows, "pred_interactions", (rows.columns + 1) * (rows.columns + 1), matrices);
 }
 
 void ExternalExplainer::Ask(const RowBlock& rows, const char* what, std::size_t block,
                             std::span<double> results) {
-  ValidateRows(shape_, rows);
   const std::size_t groups = shape_.base_score.size();
   const std::size_t count = rows.rows * groups * block;
-  retable::treeshap::RequireSize(results.size(), count);
   if (rows.rows == 0) return;
   program_.Load({{"task", "treeshap"}, {"what", what}},
                 {"rows", "float32", {rows.rows, rows.columns}, {}}, std::as_bytes(rows.values));

@@ -22,9 +22,9 @@ class ExternalExplainer final : public retable::treeshap::TreeExplainer {
 
   void prepare(const retable::treeshap::TreeEnsemble& model) override;
   void set_background(const retable::treeshap::RowBlock& background) override;
-  void values_to(const retable::treeshap::RowBlock& rows, std::span<double> phi) override;
-  void interactions_to(const retable::treeshap::RowBlock& rows,
-                       std::span<double> matrices) override;
+  void write_values(const retable::treeshap::RowBlock& rows, std::span<double> phi) override;
+  void write_interactions(const retable::treeshap::RowBlock& rows,
+                          std::span<double> matrices) override;
 
   //! Seconds of the last call without the transfer of data: what is compared with other methods.
   double run_seconds() const { return run_seconds_; }

@@ -42,32 +42,25 @@ using namespace retable::treeshap;
 class ExplainProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "treeshap/explain"; }
-  std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "time to explain rows of data"; }
-  std::vector<std::string> metrics() const override {
-    return {"time", "throughput", "prepare", "kernel"};
-  }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<TreeExplainer>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Names metrics() const override { return {"time", "throughput", "prepare", "kernel"}; }
+  Algorithms algorithms() const override { return ListMethods<TreeExplainer>(); }
+  Specs axes() const override {
     return {{"rows", std::int64_t{10000}, "rows to explain"},
             {"threads", std::int64_t{0}, "processor threads; 0: all"},
             {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
             {"background", std::int64_t{0}, "as the setting of this name, which it replaces"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"what", std::string("values"), "values or interactions"},
             {"background", std::int64_t{0}, "background rows of interventional values; 0: none"},
             {"budget", 5.0, "seconds of timing a cell; slower methods are scaled up"},
             {"all_rows", false, "none is scaled up: calls of packages have fixed costs"},
             {"tolerance", 1e-3, "largest error against the reference, over the largest value"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveModels(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveModels(dataset); }
 
-  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+  Reason unsupported(const Cell& cell) const override {
     if (cell.algorithm == "XGBoost" && !baselines::treeshap::XgboostIsHere()) {
       return "this build has no XGBoost (libxgboost-dev)";
     }
@@ -90,7 +83,7 @@ class ExplainProtocol final : public harness::Protocol {
     return {};
   }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 10000));
     const bool interactions = TextOf(cell.settings, "what") == "interactions";
     // The rows behind those to explain are the background.

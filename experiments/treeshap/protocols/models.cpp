@@ -13,19 +13,16 @@ namespace {
 class ModelsProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "treeshap/models"; }
-  std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "shape of the models and of their data"; }
-  std::vector<std::string> metrics() const override {
+  Names metrics() const override {
     return {"rows", "training_rows", "columns", "classes", "trees", "leaves", "depth"};
   }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Algorithms algorithms() const override {
     return {{"model", {"cpu"}, {}, "the model itself", "Mitchell et al. 2022, tables 2 and 3"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveModels(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveModels(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const ModelProblem problem = LoadModel(cell.dataset, 64);
     harness::Outcome outcome;
     int depth = 0;

@@ -34,24 +34,19 @@ bool Fits(const Bins& bins, const std::vector<std::int32_t>& sizes) {
 class PackingProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "treeshap/packing"; }
-  std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "bin packing of tree paths into warps"; }
-  std::vector<std::string> metrics() const override { return {"time", "utilisation", "bins"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"time", "utilisation", "bins"}; }
+  Algorithms algorithms() const override {
     std::vector<harness::AlgorithmInfo> all;
     for (const char* packing : {"None", "NF", "FFD", "BFD"}) {
       all.push_back({packing, {"cpu"}, {}, "bin packing", "Mitchell et al. 2022, table 5"});
     }
     return all;
   }
-  std::vector<harness::ParameterSpec> settings() const override {
-    return {{"budget", 1.0, "seconds of timing a cell at most"}};
-  }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveModels(dataset);
-  }
+  Specs settings() const override { return {{"budget", 1.0, "seconds of timing a cell at most"}}; }
+  Datasets resolve(const std::string& dataset) const override { return ResolveModels(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const ModelProblem problem = LoadModel(cell.dataset, 64);
     std::vector<std::int32_t> sizes;
     for (const Path& path : ExtractPaths(problem.model).paths) sizes.push_back(path.length);

@@ -60,10 +60,9 @@ double Difference(const Pairs& got, const Pairs& want) {
 class TopKProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "treeshap/topk"; }
-  std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "the strongest interactions of each row"; }
-  std::vector<std::string> metrics() const override { return {"time", "pairs", "all_pairs"}; }
-  std::vector<harness::AlgorithmInfo> algorithms() const override {
+  Names metrics() const override { return {"time", "pairs", "all_pairs"}; }
+  Algorithms algorithms() const override {
     return {{kSearch,
              {"cpu"},
              {},
@@ -71,19 +70,17 @@ class TopKProtocol final : public harness::Protocol {
              "top_interactions.hpp"},
             {kMatrix, {"cpu"}, {}, "all pairs by quadrature, then a selection", ""}};
   }
-  std::vector<harness::ParameterSpec> axes() const override {
+  Specs axes() const override {
     return {{"rows", std::int64_t{1000}, "rows to explain"},
             {"k", std::int64_t{10}, "pairs of each row and output"},
             {"threads", std::int64_t{0}, "processor threads; 0: all"}};
   }
-  std::vector<harness::ParameterSpec> settings() const override {
+  Specs settings() const override {
     return {{"budget", 3.0, "seconds of timing a cell; slower methods are scaled up"}};
   }
-  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
-    return ResolveModels(dataset);
-  }
+  Datasets resolve(const std::string& dataset) const override { return ResolveModels(dataset); }
 
-  harness::Outcome measure(const harness::CellConfig& cell) override {
+  Outcome measure(const Cell& cell) override {
     const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 1000));
     const auto k = static_cast<std::size_t>(IntegerOr(cell.axes, "k", 10));
     const auto threads = IntegerOr(cell.axes, "threads", 0);

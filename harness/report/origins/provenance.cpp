@@ -8,7 +8,6 @@
 
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
-#include "harness/plan/value_json.hpp"
 #include "harness/run/store.hpp"
 
 namespace retable::harness {

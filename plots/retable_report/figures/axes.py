@@ -44,11 +44,6 @@ def scale(figure, axis):
         figure.get("log" + axis) is True or str(figure.get("log" + axis, "")).lower() == "true") else "linear"
 
 
-def limits(figure, axis):
-    """(low, high) from xlim_low, xlim_high; None where open."""
-    return number(figure.get(axis + "lim_low")), number(figure.get(axis + "lim_high"))
-
-
 def logarithmic(axis, low, high, values=()):
     """Ticks of a log axis: powers of two where the data are, else powers of ten, else 1, 2, 5."""
     logs = {math.log2(v) for v in values if v > 0}
@@ -99,17 +94,14 @@ def finish_axes(ax, figure, xscale, yscale, xs, ys, grid="both"):
         ax.set_yticks([])
         return
     for name, kind, values, axis in (("x", xscale, xs, ax.xaxis), ("y", yscale, ys, ax.yaxis)):
-        low, high = limits(figure, name)
         if kind == "log" and min(values) > 0:
             (ax.set_xscale if name == "x" else ax.set_yscale)("log")
             room = max(1.15, (max(values) / min(values)) ** .03)  # markers of the outermost points are whole
-            bottom, top = low if low and low > 0 else min(values) / room, high if high and high > 0 else max(values) * room
+            bottom, top = min(values) / room, max(values) * room
             if top / bottom < 2:
                 bottom, top = bottom / 1.3, top * 1.3
             (ax.set_xlim if name == "x" else ax.set_ylim)(bottom, top)
             logarithmic(axis, bottom, top, values if name == "x" else ())
         else:
             linear(axis)
-            if low is not None or high is not None:
-                (ax.set_xlim if name == "x" else ax.set_ylim)(low, high)
     thin(ax.xaxis, *ax.get_xlim(), ax.get_position().width * ax.figure.get_size_inches()[0])

@@ -3,7 +3,7 @@
 from .. import style
 from ..inputs import natural
 from ..style import INK, MUTED, PAPER, SMALL, WIDTH
-from .axes import limits, linear, logarithmic, scale, short, with_unit
+from .axes import linear, logarithmic, scale, short, with_unit
 from .data import (Nothing, blanks, chosen_metric, curves_of, distinct, foot_note, in_order, in_print, kin, left_out,
                    panel_names, points)
 from .layout import MAX_PANELS, MAX_ROWS, Page, add_legend, foot_height, row_names
@@ -86,13 +86,11 @@ class Bars:
                 for label in self.ranked}
 
     def span(self, sections, marks):
-        """(left end, right end) of the axis; the left end of a linear one may be the figure's."""
+        """(left end, right end) of the axis."""
         values = [r[k] for _, bars in sections for _, _, r in bars for k in ("median", "high") if r[k] is not None]
         values += list(marks.values())
         floor = min(v for v in values if v > 0) / 2 if self.log else min(0, min(values))
-        low, high = limits(self.figure, "x")
-        roof = high if high is not None else max(values) * (1.6 if self.log else 1.02) or 1
-        return floor if self.log or low is None else low, roof
+        return floor, max(values) * (1.6 if self.log else 1.02) or 1
 
     def draw_row(self, ax, at, row, hollow, colour, mark):
         if self.log:

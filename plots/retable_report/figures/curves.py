@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 from .. import style
 from ..inputs import natural, number
 from ..style import GRID
-from .axes import finish_axes, limits, scale
+from .axes import finish_axes, scale
 from .data import Nothing, in_order
 from .layout import MAX_PANELS, add_legend, panels
 
@@ -50,7 +50,7 @@ def draw_panel(ax, figure, series, title, pairs, looks):
     xs = [x for (d, _, _), v in series.items() if d == title for x, _ in v]
     yscale = scale(figure, "y")
     finish_axes(ax, figure, scale(figure, "x"), yscale, xs, tops, "y")
-    if yscale == "linear" and limits(figure, "y") == (None, None) and tops:
+    if yscale == "linear" and tops:
         # One wild estimate must not press the others flat: the panel ends at thrice the data's top.
         roof = max(histogram and max(y for _, y in histogram) or 0, float(numpy.percentile(tops, 97)))
         floor = min(0, float(numpy.percentile(tops, 1)))

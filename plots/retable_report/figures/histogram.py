@@ -7,15 +7,14 @@ from matplotlib.ticker import MaxNLocator
 
 from .. import style
 from ..style import PAPER
-from .axes import finish_axes, limits, scale, with_unit
+from .axes import finish_axes, scale, with_unit
 from .data import Nothing, chosen_metric, in_order, recorded_note, sample_groups
 from .layout import MAX_PANELS, add_legend, panels
 
 
 def edges_of(everything, figure, log):
     """The bins that all panels share."""
-    low, high = limits(figure, "x")
-    low, high = everything.min() if low is None else low, everything.max() if high is None else high
+    low, high = everything.min(), everything.max()
     if not high > low:
         low, high = (low / 2, high * 2) if log and low > 0 else (low - .5, high + .5)
     count = int(min(60, max(10, 2 * math.sqrt(everything.size))))

@@ -138,7 +138,7 @@ def draw_line(artifact, figure):
         panel = "dataset"
     ylabel = figure.get("ylabel") or with_unit(metric, unit)
     if len(distinct(rows, x)) == 1:  # points above one place are no line
-        return draw_bar(artifact, dict(figure, xlabel=ylabel, xscale=figure.get("yscale"), xlim_low=None, xlim_high=None))
+        return draw_bar(artifact, dict(figure, xlabel=ylabel, xscale=figure.get("yscale")))
     lines = Lines(artifact, figure, rows, x, panel)
     lines.choose_looks(machines)
     note = foot_note(rows, machines)

@@ -4,7 +4,7 @@ import numpy
 
 from .. import style
 from ..style import BAND, INK, MUTED, PAPER, SMALL, WIDTH
-from .axes import limits, linear, logarithmic, scale, short, with_unit
+from .axes import linear, logarithmic, scale, short, with_unit
 from .data import Nothing, chosen_metric, in_order, kin, left_out, medians_in_print, recorded_note, sample_groups
 from .layout import MAX_ROWS, Page, add_legend, foot_height, row_names
 
@@ -50,11 +50,8 @@ def needed(x, y, error=.01):
 
 def span_of(everything, figure, log):
     """(low, high) of the axis; what lies beyond is counted: a few far tails must not press all violins flat."""
-    low, high = limits(figure, "x")
-    low = min(everything) if low is None else low
-    if high is None:
-        tail = float(numpy.percentile(everything, 98))
-        high = max(everything) if log or tail <= low else min(max(everything), low + 1.7 * (tail - low))
+    low, tail = min(everything), float(numpy.percentile(everything, 98))
+    high = max(everything) if log or tail <= low else min(max(everything), low + 1.7 * (tail - low))
     if not high > low:
         low, high = low - .5 * abs(low) - 1e-12, high + .5 * abs(high) + 1e-12
     return low, high

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/encoding/target_sums.hpp"

@@ -465,7 +465,6 @@ std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data, const 
 RETABLE_REGISTER(
     ForestTrainer, frontier,
     {.name = "frontier",
-     .device = Device::kCpu,
      .summary = "exact ExtraTrees on lossless codes; the CPU backend of the GPU's frontier",
      .citation = "Geurts, Ernst, Wehenkel 2006",
      .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"},

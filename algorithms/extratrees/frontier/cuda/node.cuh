@@ -199,6 +199,16 @@ __device__ void MakeChildren(const Problem<Code>& p, const Task& task, const Cho
   MakeNode(p, child, cut.right_squares);
 }
 
+//! All threads of kWarps warps wait for each other.
+template <int kWarps>
+__device__ void SyncWarps() {
+  if (kWarps > 1) {
+    __syncthreads();
+  } else {
+    __syncwarp();
+  }
+}
+
 //! Stable partition of a node's samples by GoesLeft(column[id], code, shift), by the block's warps:
 //! each counts its contiguous range, then writes it behind its predecessors'. `in` and `out` do not
 //! overlap. `lefts`: kWarps words of shared memory. Ends with the block synchronised.
@@ -236,11 +246,7 @@ __device__ void PartitionNode(const Code* column, const std::uint32_t* in, std::
     left += __popc(lefts);
     right += __popc(rights);
   }
-  if (kWarps > 1) {
-    __syncthreads();
-  } else {
-    __syncwarp();
-  }
+  SyncWarps<kWarps>();
 }
 
 }  // namespace retable::extratrees::frontier

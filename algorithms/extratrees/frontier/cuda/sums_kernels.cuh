@@ -47,13 +47,7 @@ struct SumsGrower {
   const std::uint32_t* global_ids;
   const std::uint32_t lane, warp, first, last;
 
-  __device__ void Sync() const {
-    if (kWarps > 1) {
-      __syncthreads();
-    } else {
-      __syncwarp();
-    }
-  }
+  __device__ void Sync() const { SyncWarps<kWarps>(); }
   __device__ std::uint32_t Id(std::uint32_t s) const {
     return staged ? memory.ids[s] : global_ids[s];
   }

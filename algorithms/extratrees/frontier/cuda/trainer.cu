@@ -377,7 +377,7 @@ RETABLE_REGISTER(ForestTrainer, frontier,
                                  {"batch_trees", std::int64_t{0}, "trees at once; 0: what fits"},
                                  {"devices", std::int64_t{1}, "GPUs; 0: all"},
                                  {"memory_mb", std::int64_t{0}, "MiB a GPU; 0: what is free"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+                  .make = [](const Parameters& p) {
                     return std::make_unique<FrontierCuda>(
                         ParseFrontierSteps(TextParameter(p, "steps", "columns")),
                         IntParameter(p, "batch_trees", 0), IntParameter(p, "devices", 1),

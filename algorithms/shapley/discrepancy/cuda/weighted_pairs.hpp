@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "algorithms/shapley/kernels/tables.hpp"
 

@@ -58,10 +58,8 @@ class PartitionShuffler final : public Shuffler {
 
 RETABLE_REGISTER(Shuffler, partition,
                  {.name = "Partition",
-                  .device = Device::kCpu,
                   .summary = "stable partition by counter-based digits, then in-memory buckets",
                   .citation = "ours, after Rao 1961, Sandelius 1962 and Sanders 1998",
-                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<PartitionShuffler>(); }});
 
 }  // namespace

@@ -26,15 +26,11 @@ class QuadratureExplainer final : public TreeExplainer {
     shape_ = engine_->shape;
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape_, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     Explain(rows, false, phi.data(), side());
   }
 
-  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
-    ValidateRows(shape_, rows);
-    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+  void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
     Explain(rows, true, matrices.data(), side() * side());
   }
 
@@ -110,7 +106,6 @@ std::unique_ptr<TreeExplainer> MakeQuadrature(const Parameters& parameters) {
 
 RETABLE_REGISTER(TreeExplainer, quadrature,
                  {.name = "Quadrature",
-                  .device = Device::kCpu,
                   .summary = "exact Gauss-Legendre tree SHAP by sibling recurrence, rows as lanes",
                   .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; annotated_model.hpp",
                   .parameters = {{"precision", std::string("float"), "float or double"},

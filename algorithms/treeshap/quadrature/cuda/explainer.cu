@@ -112,9 +112,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     }
   }
 
-  void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(shape_, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+  void write_values(const RowBlock& rows, std::span<double> phi) override {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
     seconds_ = 0;
@@ -132,9 +130,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     pipeline_.RunOnDevice(rows, features(), at_once, {{}, features() + 1, expected_});
   }
 
-  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
-    ValidateRows(shape_, rows);
-    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+  void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
     seconds_ = Pairs(rows.rows).Run(rows, expected_, matrices);
   }
 

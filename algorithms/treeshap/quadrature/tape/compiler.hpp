@@ -19,7 +19,6 @@
 //! Low slots are used most by far, and an implementation may keep the high ones in slower memory.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"

@@ -12,8 +12,6 @@
 //! Memory::kSharedSubtrees and kCategories: whether instructions may take shared subtrees, and
 //! splits be categorical.
 
-#include <type_traits>
-
 #include "algorithms/treeshap/quadrature/tape/format.hpp"
 #include "base/cuda/host_device.hpp"
 #include "base/cuda/unroll.hpp"
