@@ -191,6 +191,12 @@ class Source:
         return values
 
 
+def least(value, count):
+    """As digits(), rounded down, for what is "at least" so: 17.6 is 17."""
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - count)
+    return digits(math.floor(value / unit) * unit, count)
+
+
 def digits(value, count):
     """The text of `value` in `count` digits: 3.5, 93, 470, 0.0030."""
     rounded = float(f"{value:.{count}g}")
@@ -199,7 +205,8 @@ def digits(value, count):
 
 
 PLAIN = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.mean, "median": statistics.median, "abs": abs,
-         "round": round, "digits": digits}
+         "round": round, "digits": digits,
+         "least": least}
 READING = ("cell", "cells", "ratios", "across", "verdicts", "claims", "beside")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.Pow: operator.pow, ast.USub: operator.neg}

@@ -35,8 +35,8 @@ class ShapleyEstimator {
 
  protected:
   //! estimate() of a game of d players, the budget checked.
-  virtual ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                               std::uint64_t seed) const = 0;
+  virtual ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                                  std::uint64_t seed) const = 0;
 };
 
 //! Marginal contributions along each order, weighted: equation 3. Weights of sum one make the

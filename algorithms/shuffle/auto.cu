@@ -39,6 +39,7 @@ RETABLE_REGISTER(Shuffler, best,
                   .device = Device::kCuda,
                   .summary = "rectangle cipher; past the cache within the buckets of a split",
                   .citation = "ours",
+                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<CudaAuto>(); }});
 
 }  // namespace

@@ -96,8 +96,8 @@ class FittedPermutations final : public ShapleyEstimator {
     return PermutationBudget(d, evaluations);
   }
 
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     if (kind_ == FitKind::kPairs) return EstimateBesidePairs(game, budget, seed);
     const auto n = static_cast<std::size_t>(2 * (budget / (d + 1)));
     const Walks walks = WalkAll(game, sampler_->sample(n, d, seed));

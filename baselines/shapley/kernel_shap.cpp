@@ -83,8 +83,8 @@ void DrawRest(Weighted& to, int d, std::span<const SizePair> sizes, std::int64_t
 
 class KernelShap final : public ShapleyEstimator {
  public:
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     Weighted taken{Coalitions(d), {}};
     const auto sizes = SizePairs(d);
     Draws draws(seed, kKernelShapStream);

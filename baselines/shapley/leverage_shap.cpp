@@ -17,8 +17,8 @@ constexpr std::uint64_t kLeverageShapStream = 8;
 
 class LeverageShap final : public ShapleyEstimator {
  public:
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     const auto design = TakePairs(
         d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kLeverageShapStream);
     const Ends ends = EndValues(game);

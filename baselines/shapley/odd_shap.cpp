@@ -69,8 +69,8 @@ class OddShap final : public ShapleyEstimator {
     return PermutationBudget(d, evaluations);
   }
 
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     const PairedDesign design = Design(d, budget, seed);
     const Ends ends = EndValues(game);
     const auto values = Values(game, design.coalitions);

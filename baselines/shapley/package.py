@@ -34,9 +34,9 @@ def shap_kernel(shap, players, evaluations, seed, game):
     return explainer.shap_values(numpy.ones(players), nsamples=evaluations - 2, silent=True, l1_reg=False)
 
 
-def shapiq_method(name):
+def shapiq_method(name, **options):
     def run(shapiq, players, evaluations, seed, game):
-        result = getattr(shapiq, name)(n=players, random_state=seed).approximate(evaluations, game)
+        result = getattr(shapiq, name)(n=players, random_state=seed, **options).approximate(evaluations, game)
         return [result[(i,)] for i in range(players)]
     return run
 
@@ -45,7 +45,7 @@ METHODS = {
     "shap-permutation": shap_permutation,
     "shap-kernel": shap_kernel,
     "shapiq-permutation": shapiq_method("PermutationSamplingSV"),
-    "shapiq-kernel": shapiq_method("KernelSHAP"),
+    "shapiq-kernel": shapiq_method("KernelSHAP", pairing_trick=True),
     "shapiq-svarm": shapiq_method("SVARM"),
 }
 

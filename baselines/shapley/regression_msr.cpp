@@ -139,8 +139,8 @@ class RegressionMsr final : public ShapleyEstimator {
     }
   }
 
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     const auto share = [d](int s) { return std::sqrt(1.0 / s + 1.0 / (d - s)); };
     Data data{TakePairs(d, PairsOfBudget(budget), share, seed, kRegressionMsrStream),
               {},

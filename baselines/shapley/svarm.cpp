@@ -46,8 +46,8 @@ void AroundPlayer(Draws& draws, int d, int player, int size, bool with,
 
 class Svarm final : public ShapleyEstimator {
  public:
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     const auto players = static_cast<std::size_t>(d);
     Draws draws(seed, kSvarmStream);
     Coalitions taken(d);
@@ -101,8 +101,8 @@ class StratifiedSvarm final : public ShapleyEstimator {
     return std::max<std::int64_t>(d + 1, (Fixed(d) + WarmUp(d) + 1) / 2);
   }
 
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     Draws draws(seed, kSvarmStream);
     Coalitions taken(d);
     std::vector<std::uint64_t> mask(CoalitionWords(d), 0);

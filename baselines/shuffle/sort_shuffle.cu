@@ -131,6 +131,7 @@ RETABLE_REGISTER(Shuffler, sort_shuffle,
                   .device = Device::kCuda,
                   .summary = "sorts by random 64-bit keys",
                   .citation = "Mitchell et al. 2022, section 6",
+                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<CudaSort>(false); }});
 
 RETABLE_REGISTER(Shuffler, sort_islands,
@@ -138,6 +139,7 @@ RETABLE_REGISTER(Shuffler, sort_islands,
                   .device = Device::kCuda,
                   .summary = "sorts by short random keys, then shuffles runs of equal keys",
                   .citation = "the method of PyTorch's randperm",
+                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<CudaSort>(true); }});
 
 }  // namespace

@@ -72,6 +72,7 @@ RETABLE_REGISTER(Shuffler, thrust,
                   .device = Device::kCuda,
                   .summary = "thrust::shuffle_copy: VariablePhilox, 24 rounds, with a scan",
                   .citation = "NVIDIA CCCL, after Mitchell et al. 2022",
+                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<ThrustShuffle>(); }});
 
 }  // namespace

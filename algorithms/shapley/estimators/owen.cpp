@@ -29,8 +29,8 @@ class Owen final : public ShapleyEstimator {
     return evaluations / (d + 1) * d;
   }
 
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     const std::int64_t intervals = budget / MarginalsPerPoint(d) - 1;
     ShapleyEstimate sum{std::vector<double>(static_cast<std::size_t>(d), 0.0), 0};
     constexpr std::size_t kTogether = 8192;  // words of coalitions, at least

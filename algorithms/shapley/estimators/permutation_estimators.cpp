@@ -22,7 +22,7 @@ ShapleyEstimate ShapleyEstimator::estimate(const Game& game, std::int64_t budget
                                 std::to_string(d) + " players: this method needs at least " +
                                 std::to_string(least));
   }
-  return Paid(game, d, budget, seed);
+  return Compute(game, d, budget, seed);
 }
 
 ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSample& sample) {
@@ -65,8 +65,8 @@ class PermutationEstimator final : public ShapleyEstimator {
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
     return PermutationBudget(d, evaluations);
   }
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     const auto n = static_cast<std::size_t>(2 * (budget / (d + 1)));
     return EstimateFromPermutations(game, sampler_->sample(n, d, seed));
   }

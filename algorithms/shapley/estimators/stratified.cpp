@@ -34,8 +34,8 @@ class Stratified final : public ShapleyEstimator {
  public:
   std::int64_t least_budget(int d) const override { return std::int64_t{2} * d * d; }
 
-  ShapleyEstimate Paid(const Game& game, int d, std::int64_t budget,
-                       std::uint64_t seed) const override {
+  ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
+                          std::uint64_t seed) const override {
     const auto players = static_cast<std::size_t>(d);
     std::vector<Stratum> strata(players * players);
     const std::int64_t cells = std::int64_t{d} * d;

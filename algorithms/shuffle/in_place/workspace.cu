@@ -191,6 +191,7 @@ RETABLE_REGISTER(Shuffler, in_place,
                   .device = Device::kCuda,
                   .summary = "partition shuffle without a second array: segments change places",
                   .citation = "ours",
+                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<CudaInPlace>(); }});
 
 }  // namespace

@@ -94,6 +94,7 @@ RETABLE_REGISTER(Shuffler, rectangle,
                   .device = Device::kCuda,
                   .summary = "Feistel network on an a x b rectangle barely over n; no scan",
                   .citation = "ours, after Black and Rogaway 2002",
+                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<CudaFeistel>(); }});
 
 }  // namespace

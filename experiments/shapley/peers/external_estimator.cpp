@@ -25,8 +25,8 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
   explicit ExternalEstimator(const std::string& command)
       : program_(std::make_unique<ResidentProgram>(command)) {}
 
-  shapley::ShapleyEstimate Paid(const shapley::Game& game, int d, std::int64_t budget,
-                                std::uint64_t seed) const override {
+  shapley::ShapleyEstimate Compute(const shapley::Game& game, int d, std::int64_t budget,
+                                   std::uint64_t seed) const override {
     program_->Load({{"task", "shapley"},
                     {"players", d},
                     {"evaluations", 2 * budget},

@@ -71,6 +71,7 @@ RETABLE_REGISTER(Shuffler, partition,
                   .device = Device::kCuda,
                   .summary = "stable partition by counter-based digits, then in-memory buckets",
                   .citation = "ours, after Rao 1961, Sandelius 1962 and Sanders 1998",
+                  .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<CudaPartition>(); }});
 
 }  // namespace
