@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/tape/accumulators.hpp"
-#include "algorithms/treeshap/sorted_set.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -47,67 +49,81 @@ struct PassContext {
   const std::vector<std::uint32_t>& set_offsets;
 };
 
-// A subtree of a tree, and what becomes of it.
-struct SubtreeOfTree {
-  const PlannedSubtree* planned;
-  MergedSubtree merged;
-};
-
-// The subtrees' own tapes in the order in which they are written, and which are each subtree's.
+// The tapes of a pass's subtrees, one behind the other.
 struct SubtreeTapes {
   struct Span {
+    std::uint32_t subtree;  // merged
     std::size_t first, words;
+    std::size_t to = 0;  // place in the tape
   };
-  std::vector<Float4> words;
-  std::vector<std::vector<Span>> spans;
-  Instructions open;  // the one that is being written
+  Instructions written;  // words of all, the rest of the last one
+  std::vector<Span> spans;
+  int stack_slots = 0;
+};
+
+// One pass of one tree.
+struct Pass {
+  std::int32_t group;
+  std::size_t tree;
+  int rule_points;    // of all its passes
+  std::size_t begin;  // first quadrature point
+  std::vector<MergedSubtree> merged = {};
+  std::uint32_t batch = 0;
+  Instructions written = {};
+  SubtreeTapes subtree_tapes = {};
+  int stack_slots = 0;
+  std::size_t fresh = 0;         // subtrees that it is the first to use
+  tape::Op before = tape::kEnd;  // what stands before it; kEnd: it begins a segment
 };
 
 // Writes instructions of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
  public:
-  //! `subtrees`: by root node, or null; `locals`: the list of the features that records shall
-  //! number, or none for the model's own numbers.
-  TreeWriter(const PassContext& pass, Tape& out,
-             const std::map<std::int32_t, SubtreeOfTree>* subtrees, SubtreeTapes* subtree_tapes,
-             std::span<const std::uint32_t> locals)
-      : pass_(pass),
-        tree_(pass.tree),
-        points_(pass.points),
-        out_(out),
-        subtrees_(subtrees),
-        subtree_tapes_(subtree_tapes),
-        locals_(locals) {}
+  TreeWriter(const PassContext& context, Instructions& out)
+      : pass_(context), tree_(context.tree), points_(context.points), written_(out) {}
+
+  //! Subtrees of the tape, of which these are planned, are written as such.
+  TreeWriter(const PassContext& context, const Tape& tape,
+             const std::vector<PlannedSubtree>& planned, Pass& out)
+      : TreeWriter(context, out.written) {
+    if (planned.empty()) return;
+    tape_ = &tape;
+    planned_ = &planned;
+    merged_ = &out.merged;
+    subtree_tapes_ = &out.subtree_tapes;
+    subtree_at_.assign(tree_.nodes.size(), -1);
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+      subtree_at_[static_cast<std::size_t>(planned[i].root)] = static_cast<std::int32_t>(i);
+    }
+    subtree_writer_ = std::make_unique<TreeWriter>(context, subtree_tapes_->written);
+  }
 
   //! Appends the instructions of the subtree at n. Returns the number of stack slots.
-  int Run(std::int32_t n, Instructions& out) {
-    written_ = &out;
+  int Run(std::int32_t n) {
     const int slots = Tops(n) + 1;
     Visit(n);
     return slots;
   }
 
   void Begin(tape::Op op, int slot) {
-    written_->starts.push_back(written_->words.size());
-    written_->words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(op)),
-                               std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
+    written_.starts.push_back(written_.words.size());
+    written_.words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(op)),
+                              std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
   }
 
   //! A feature of the path: the factors of G.
-  void PathFactor(const PathFeature& f, std::vector<Float4>& words) const {
-    std::vector<float> record(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
+  void PathFactor(const PathFeature& f) {
+    float* record = Append(RecordSize(points_));
     record[0] = f.lower;
     record[1] = f.upper;
     record[3] =
         std::bit_cast<float>(Name(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
-    for (int i = 0; i < points_; ++i) {
-      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
-      if (q >= pass_.rule.size()) continue;
-      const double cold = f.cover * (1 - pass_.rule.node[q]);
-      record[static_cast<std::size_t>(8 + i)] = static_cast<float>(pass_.rule.node[q] + cold);
-      record[static_cast<std::size_t>(8 + points_ + i)] = static_cast<float>(cold);
+    for (int i = 0; i < PointsInRule(); ++i) {
+      const double t = pass_.rule.node[pass_.begin + static_cast<std::size_t>(i)];
+      const double cold = f.cover * (1 - t);
+      record[8 + i] = static_cast<float>(t + cold);
+      record[8 + points_ + i] = static_cast<float>(cold);
     }
-    Append(record, words);
   }
 
  private:
@@ -115,14 +131,13 @@ class TreeWriter {
     return tree_.nodes[static_cast<std::size_t>(n)];
   }
 
-  const SubtreeOfTree* SubtreeAt(std::int32_t n) const {
-    if (subtrees_ == nullptr) return nullptr;
-    const auto it = subtrees_->find(n);
-    return it == subtrees_->end() ? nullptr : &it->second;
+  // Index of the shared subtree at a node, -1: none.
+  std::int32_t SubtreeAt(std::int32_t n) const {
+    return subtree_at_.empty() ? -1 : subtree_at_[static_cast<std::size_t>(n)];
   }
 
   // Leaves, treelets and shared subtrees need no slot.
-  bool Slotless(std::int32_t n) const { return node(n).height <= 3 || SubtreeAt(n) != nullptr; }
+  bool Slotless(std::int32_t n) const { return node(n).height <= 3 || SubtreeAt(n) >= 0; }
 
   // The child to visit first: the one that needs more stack, so the larger shape comes first.
   bool LeftFirst(std::int32_t n) {
@@ -134,7 +149,7 @@ class TreeWriter {
   }
 
   int Order(std::int32_t n) {
-    if (SubtreeAt(n) != nullptr) return 4;
+    if (SubtreeAt(n) >= 0) return 4;
     return node(n).height <= 3 ? node(n).height : 5 + Tops(n);
   }
 
@@ -157,10 +172,9 @@ class TreeWriter {
 
   void Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
-    if (const SubtreeOfTree* subtree = SubtreeAt(n)) {
-      // A merged tree adds nothing here.
-      if (subtree->merged.first || subtree->merged.k != tape::kNoK) Begin(tape::kShared, 0);
-      Shared(*subtree);
+    if (const std::int32_t subtree = SubtreeAt(n); subtree >= 0) {
+      if (IsUsed((*merged_)[static_cast<std::size_t>(subtree)])) Begin(tape::kShared, 0);
+      Shared(subtree);
       return;
     }
     const bool left_first = LeftFirst(n);
@@ -172,22 +186,22 @@ class TreeWriter {
       return;
     }
     const int slot = tops_[static_cast<std::size_t>(n)];
-    const SubtreeOfTree* first_subtree = SubtreeAt(first);
-    const SubtreeOfTree* second_subtree = SubtreeAt(second);
+    const std::int32_t first_subtree = SubtreeAt(first);
+    const std::int32_t second_subtree = SubtreeAt(second);
     // The larger child is first: beside a shared subtree stands a shared subtree, a treelet or a
     // leaf.
-    if (first_subtree != nullptr) {
+    if (first_subtree >= 0) {
       const bool leaf = node(second).height == 0;
-      Begin(second_subtree != nullptr ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
+      Begin(second_subtree >= 0 ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
             slot);
-      if (second_subtree != nullptr || leaf) {
+      if (second_subtree >= 0 || leaf) {
         Sum(n, second);
       } else {
         Record(n, second);
       }
-      Shared(*first_subtree);
-      if (second_subtree != nullptr) {
-        Shared(*second_subtree);
+      Shared(first_subtree);
+      if (second_subtree >= 0) {
+        Shared(second_subtree);
       } else if (!leaf) {
         Visit(second);
         Begin(tape::kUpTreelet, slot);
@@ -198,10 +212,10 @@ class TreeWriter {
     Begin(tape::kDown, slot);
     Record(n, second);
     Visit(first);
-    if (second_subtree != nullptr) {
+    if (second_subtree >= 0) {
       Begin(tape::kUpShared, slot);
       Sum(n, second);
-      Shared(*second_subtree);
+      Shared(second_subtree);
       return;
     }
     if (node(second).height == 0) {
@@ -221,44 +235,45 @@ class TreeWriter {
     Sum(n, second);
   }
 
+  // A merged tree adds nothing here.
+  static bool IsUsed(const MergedSubtree& merged) { return merged.first || merged.k != tape::kNoK; }
+
   // The subtree's own tape, and what an instruction needs to take its results.
-  void Shared(const SubtreeOfTree& one) {
-    SubtreeTape(one, *subtree_tapes_);
-    if (!one.merged.first && one.merged.k == tape::kNoK) return;
-    const SharedSubtree& subtree = out_.subtrees[one.merged.subtree];
-    const std::uint32_t own = one.merged.first ? subtree.own : 0;
-    written_->words.push_back({std::bit_cast<float>(one.merged.subtree), std::bit_cast<float>(own),
-                               std::bit_cast<float>(subtree.width),
-                               std::bit_cast<float>(one.merged.k)});
-    std::vector<float> names((own + 3) / 4 * 4, 0.0f);
+  void Shared(std::int32_t number) {
+    const MergedSubtree& merged = (*merged_)[static_cast<std::size_t>(number)];
+    const SharedSubtree& subtree = tape_->subtrees[merged.subtree];
+    SubtreeTape((*planned_)[static_cast<std::size_t>(number)], merged, subtree);
+    if (!IsUsed(merged)) return;
+    const std::uint32_t own = merged.first ? subtree.own : 0;
+    written_.words.push_back({std::bit_cast<float>(merged.subtree), std::bit_cast<float>(own),
+                              std::bit_cast<float>(subtree.width), std::bit_cast<float>(merged.k)});
     for (std::uint32_t i = 0; i < own; ++i) {
-      written_->sums.push_back(4 * written_->words.size() + i);
-      names[i] = std::bit_cast<float>(out_.subtree_features[subtree.first_feature + i]);
+      written_.sums.push_back(4 * written_.words.size() + i);
     }
-    Append(names, written_->words);
+    std::memcpy(Append((own + 3) / 4), tape_->subtree_features.data() + subtree.first_feature,
+                own * sizeof(float));
   }
 
-  void SubtreeTape(const SubtreeOfTree& one, SubtreeTapes& tapes) {
-    Instructions& own = tapes.open;
-    own.words.clear();
-    own.starts.clear();
-    own.sums.clear();
-    const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
-    own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.merged.k), 0});
-    const SharedSubtree& subtree = out_.subtrees[one.merged.subtree];
-    TreeWriter writer(
-        pass_, out_, nullptr, nullptr,
-        std::span(out_.subtree_features).subspan(subtree.first_feature, subtree.features));
-    for (const PathFeature& f : one.planned->path) writer.PathFactor(f, own.words);
-    out_.subtree_stack_slots =
-        std::max(out_.subtree_stack_slots, writer.Run(one.planned->root, own));
+  void SubtreeTape(const PlannedSubtree& planned, const MergedSubtree& merged,
+                   const SharedSubtree& subtree) {
+    SubtreeTapes& tapes = *subtree_tapes_;
+    auto& [words, starts, sums] = tapes.written;
+    const std::size_t first = words.size();
+    starts.clear();
+    sums.clear();
+    words.push_back({0, std::bit_cast<float>(static_cast<std::uint32_t>(planned.path.size())),
+                     std::bit_cast<float>(merged.k), 0});
+    TreeWriter& writer = *subtree_writer_;
+    writer.locals_ =
+        std::span(tape_->subtree_features).subspan(subtree.first_feature, subtree.features);
+    for (const PathFeature& f : planned.path) writer.PathFactor(f);
+    tapes.stack_slots = std::max(tapes.stack_slots, writer.Run(planned.root));
     writer.Begin(tape::kEnd, 0);
-    for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
-      own.words[own.starts[i]].z = own.words[own.starts[i + 1]].x;
-      own.words[own.starts[i]].w = own.words[own.starts[i + 1]].y;
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+      words[starts[i]].z = words[starts[i + 1]].x;
+      words[starts[i]].w = words[starts[i + 1]].y;
     }
-    tapes.spans[one.merged.subtree].push_back({tapes.words.size(), own.words.size()});
-    tapes.words.insert(tapes.words.end(), own.words.begin(), own.words.end());
+    tapes.spans.push_back({merged.subtree, first, words.size() - first});
   }
 
   // The records of a treelet in preorder, first children first.
@@ -282,7 +297,7 @@ class TreeWriter {
 
   // A record whose feature's sum the instruction adds to.
   void Sum(std::int32_t n, std::int32_t second) {
-    written_->sums.push_back(4 * written_->words.size() + 3);
+    written_.sums.push_back(4 * written_.words.size() + 3);
     Record(n, second);
   }
 
@@ -296,32 +311,35 @@ class TreeWriter {
     const bool leaf_parent = at.height == 1;
     const double difference = leaf_parent ? node(second).value - node(first).value : 1.0;
     const Float4 split = SplitWords(at, pass_.set_offsets, Name(at.feature));
-    std::vector<float> words = {split.x, split.y, split.z, split.w};
-    words.resize(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
+    float* words = Append(RecordSize(points_));
+    std::memcpy(words, &split, sizeof(split));
     words[4] = static_cast<float>(above);
     words[5] = static_cast<float>(below);
     words[6] = static_cast<float>(leaf_parent ? at.value : w);
     words[7] = static_cast<float>(node(second).value);
-    Tables(at.cover_above, difference, words);
-    Append(words, written_->words);
+    Tables(at.cover_above, difference, words + 8);
   }
 
-  static void Append(const std::vector<float>& record, std::vector<Float4>& words) {
-    for (std::size_t i = 0; i < record.size(); i += 4) {
-      words.push_back({record[i], record[i + 1], record[i + 2], record[i + 3]});
-    }
+  // Appends so many groups of four zeros.
+  float* Append(std::size_t groups) {
+    const std::size_t first = written_.words.size();
+    written_.words.resize(first + groups);
+    return reinterpret_cast<float*>(written_.words.data() + first);
   }
 
-  // g and e of this pass's points; points past the rule's end weigh nothing.
-  void Tables(double c, double difference, std::vector<float>& words) const {
-    for (int i = 0; i < points_; ++i) {
+  // Points past the rule's end weigh nothing.
+  int PointsInRule() const {
+    return std::min(points_, static_cast<int>(pass_.rule.size() - pass_.begin));
+  }
+
+  // g and e of this pass's points.
+  void Tables(double c, double difference, float* words) const {
+    for (int i = 0; i < PointsInRule(); ++i) {
       const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
-      if (q >= pass_.rule.size()) continue;
       const double t = pass_.rule.node[q];
       const double d = t + c * (1 - t);
-      words[static_cast<std::size_t>(8 + i)] = static_cast<float>(t / d * difference);
-      words[static_cast<std::size_t>(8 + points_ + i)] =
-          static_cast<float>(pass_.rule.weight[q] * c / (d * d) * difference);
+      words[i] = static_cast<float>(t / d * difference);
+      words[points_ + i] = static_cast<float>(pass_.rule.weight[q] * c / (d * d) * difference);
     }
   }
 
@@ -330,33 +348,17 @@ class TreeWriter {
   PassContext pass_;
   const AnnotatedTree& tree_;
   int points_;
-  Tape& out_;
-  const std::map<std::int32_t, SubtreeOfTree>* subtrees_;
-  SubtreeTapes* subtree_tapes_;
-  std::span<const std::uint32_t> locals_;
+  Instructions& written_;
   std::vector<int> tops_;
-  Instructions* written_ = nullptr;
+  std::span<const std::uint32_t> locals_;  // features that records number; none: the model's
+  // Where there are shared subtrees:
+  const Tape* tape_ = nullptr;
+  const std::vector<PlannedSubtree>* planned_ = nullptr;
+  const std::vector<MergedSubtree>* merged_ = nullptr;
+  SubtreeTapes* subtree_tapes_ = nullptr;
+  std::vector<std::int32_t> subtree_at_;  // by root node
+  std::unique_ptr<TreeWriter> subtree_writer_;
 };
-
-// Ascending.
-std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
-  std::vector<std::int32_t> features;
-  for (const AnnotatedNode& node : tree.nodes) {
-    if (node.feature >= 0) features.push_back(node.feature);
-  }
-  std::sort(features.begin(), features.end());
-  features.erase(std::unique(features.begin(), features.end()), features.end());
-  return features;
-}
-
-// The features that a subtree splits, ascending.
-std::vector<std::int32_t> OwnFeatures(const Tape& tape, std::uint32_t number) {
-  const SharedSubtree& subtree = tape.subtrees[number];
-  const auto first = tape.subtree_features.begin() + subtree.first_feature;
-  std::vector<std::int32_t> features(first, first + subtree.own);
-  std::sort(features.begin(), features.end());
-  return features;
-}
 
 Float4 Mark(tape::Op op) {
   return {std::bit_cast<float>(static_cast<std::int32_t>(op)), 0, 0, 0};
@@ -366,85 +368,58 @@ Instructions OnlyMark(tape::Op op) {
   return {{Mark(op)}, {0}, {}};
 }
 
-// Lays instructions into chunks and segments.
+// Sums of up to kPerFeatureLimit features, one bit each.
+using FeatureBits = std::uint64_t;
+static_assert(kPerFeatureLimit <= 64);
+
+std::vector<std::int32_t> Ascending(FeatureBits bits) {
+  std::vector<std::int32_t> features;
+  for (; bits != 0; bits &= bits - 1) features.push_back(std::countr_zero(bits));
+  return features;
+}
+
+// Lays the passes of a segment into chunks.
 class Assembler {
  public:
-  Assembler(Tape& tape, AccumulatorLayout layout, const TapeOptions& options)
-      : tape_(tape),
-        layout_(layout),
-        segment_words_(options.segment_words),
-        max_slots_(Slots(tape.points, options)) {}
+  Assembler(AccumulatorLayout layout, std::uint32_t max_slots)
+      : layout_(layout), max_slots_(max_slots) {}
 
-  //! Begins a tree, with the features it adds to: closes the segment where it is full or of another
-  //! group or batch.
-  void NextTree(std::int32_t group, std::uint32_t batch,
-                const std::vector<std::int32_t>& features) {
-    if (!open_ || tape_.segments.back().group != group || tape_.segments.back().batch != batch ||
-        used_ >= segment_words_) {
-      Open(group, batch);
-    } else if (layout_ == AccumulatorLayout::kPerFeature && unfolded_ >= kFoldWords) {
-      Fold();
-    } else {
-      Add(OnlyMark(tape::kNextTree));
+  //! The next pass, with the features it adds to.
+  void Add(const Pass& pass, FeatureBits added) {
+    if (layout_ == AccumulatorLayout::kSlots) {
+      if (pass.before != tape::kEnd) run_.Append(OnlyMark(pass.before));
+      run_.Append(pass.written);
+      return;
     }
-    if (layout_ == AccumulatorLayout::kPerFeature) SumsOf(features);
-  }
-
-  //! `subtrees`: that it is the first to use.
-  void Add(const Instructions& instructions, std::size_t subtrees = 0) {
-    subtrees_ += subtrees;
-    used_ += instructions.words.size();
-    if (layout_ == AccumulatorLayout::kPerFeature) {
-      Lay(instructions);
-      unfolded_ += instructions.words.size();
-    } else {
-      run_.Append(instructions);
-    }
+    if (pass.before == tape::kFold) Fold();
+    if (pass.before == tape::kNextTree) Lay(OnlyMark(tape::kNextTree));
+    features_ |= added;
+    unfolded_ |= added;
+    Lay(pass.written);
   }
 
   void Close() {
-    if (!open_) return;
     if (layout_ == AccumulatorLayout::kPerFeature) {
       Fold();
+      features = Ascending(features_);
     } else {
       LaySlotted();
     }
     Append(Mark(tape::kEnd));
     Pad();
-    TapeSegment& segment = tape_.segments.back();
-    segment.chunks = tape_.words.size() / tape::kChunk - segment.first_chunk;
-    segment.subtrees = subtrees_ - segment.first_subtree;
-    open_ = false;
   }
+
+  std::vector<Float4> words;           //!< whole chunks
+  std::vector<std::int32_t> features;  //!< as TapeSegment's
+  std::uint32_t accumulator_slots = 0;
 
  private:
-  static std::uint32_t Slots(int points, const TapeOptions& options) {
-    if (options.accumulator_slots > 0) return options.accumulator_slots;
-    const bool deep = options.subtree_leaves == 0 && points >= kDeepTreePoints;
-    return deep ? kDeepTreeSlots : kAccumulatorSlots;
-  }
-
-  void Open(std::int32_t group, std::uint32_t batch) {
-    Close();
-    tape_.segments.push_back(
-        {group, tape_.words.size() / tape::kChunk, 0, subtrees_, 0, batch, {}});
-    open_ = true;
-    used_ = 0;
-  }
-
-  // kPerFeature: the sums of a tree.
-  void SumsOf(const std::vector<std::int32_t>& split) {
-    MergeSorted(tape_.segments.back().features, split);
-    MergeSorted(unfolded_features_, split);
-  }
-
   void Fold() {
     Instructions fold = OnlyMark(tape::kFold);
-    std::vector<std::int32_t>& names = unfolded_features_;
+    std::vector<std::int32_t> names = Ascending(std::exchange(unfolded_, 0));
     fold.words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
     if (!names.empty()) {
-      tape_.accumulator_slots =
-          std::max(tape_.accumulator_slots, static_cast<std::uint32_t>(names.back()) + 1);
+      accumulator_slots = std::max(accumulator_slots, static_cast<std::uint32_t>(names.back()) + 1);
     }
     names.resize((names.size() + 3) / 4 * 4, 0);
     for (std::size_t i = 0; i < names.size(); i += 4) {
@@ -452,9 +427,7 @@ class Assembler {
                             std::bit_cast<float>(names[i + 2]),
                             std::bit_cast<float>(names[i + 3])});
     }
-    names.clear();
     Lay(fold);
-    unfolded_ = 0;
   }
 
   // The segment's instructions, once their sums have slots.
@@ -463,105 +436,221 @@ class Assembler {
     SlottedInstructions allocated = AllocateSlots(run_, max_slots_);
     run_ = {};
     Lay(allocated.instructions);
-    tape_.segments.back().features = std::move(allocated.columns);
-    tape_.accumulator_slots = std::max(tape_.accumulator_slots, allocated.slot_count);
+    features = std::move(allocated.columns);
+    accumulator_slots = allocated.slot_count;
   }
 
   void Lay(const Instructions& instructions) {
-    const std::vector<Float4>& words = instructions.words;
+    const std::vector<Float4>& from = instructions.words;
     const std::vector<std::size_t>& starts = instructions.starts;
     for (std::size_t i = 0; i < starts.size(); ++i) {
-      const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : words.size();
+      const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : from.size();
       const std::size_t size = end - starts[i];
       // Room for the instruction and for the mark that ends the chunk.
-      if (tape_.words.size() % tape::kChunk + size + 1 > tape::kChunk) {
+      if (words.size() % tape::kChunk + size + 1 > tape::kChunk) {
         Append(Mark(tape::kNextChunk));
         Pad();
       }
-      Announce(words[starts[i]]);
-      tape_.words.insert(tape_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(starts[i]),
-                         words.begin() + static_cast<std::ptrdiff_t>(end));
+      Announce(from[starts[i]]);
+      words.insert(words.end(), from.begin() + static_cast<std::ptrdiff_t>(starts[i]),
+                   from.begin() + static_cast<std::ptrdiff_t>(end));
     }
   }
 
   void Append(const Float4& head) {
     Announce(head);
-    tape_.words.push_back(head);
+    words.push_back(head);
   }
 
   // Tells the instruction before what comes next.
   void Announce(const Float4& head) {
-    if (last_ < tape_.words.size() && tape_.words.size() % tape::kChunk != 0) {
-      tape_.words[last_].z = head.x;
-      tape_.words[last_].w = head.y;
+    if (words.size() % tape::kChunk != 0) {
+      words[last_].z = head.x;
+      words[last_].w = head.y;
     }
-    last_ = tape_.words.size();
+    last_ = words.size();
   }
 
   void Pad() {
     constexpr std::size_t chunk = tape::kChunk;
-    tape_.words.resize((tape_.words.size() + chunk - 1) / chunk * chunk, Float4{0, 0, 0, 0});
+    words.resize((words.size() + chunk - 1) / chunk * chunk, Float4{0, 0, 0, 0});
   }
 
-  Tape& tape_;
   AccumulatorLayout layout_;
-  std::size_t segment_words_;
   std::uint32_t max_slots_;
-  Instructions run_;                             // kSlots: instructions of the open segment
-  std::vector<std::int32_t> unfolded_features_;  // kPerFeature: ascending
-  std::size_t used_ = 0, unfolded_ = 0;
-  std::size_t subtrees_ = 0;                         // that the segments so far use
-  std::size_t last_ = static_cast<std::size_t>(-1);  // the last instruction's first word
-  bool open_ = false;
+  Instructions run_;                         // kSlots: the segment's instructions
+  FeatureBits features_ = 0, unfolded_ = 0;  // kPerFeature
+  std::size_t last_ = 0;                     // the last instruction's first word
 };
 
-// One pass of one tree.
-struct Pass {
-  std::int32_t group;
-  std::size_t tree;
-  int rule_points;    // of all its passes
-  std::size_t begin;  // first quadrature point
-  std::vector<PlannedSubtree> planned = {};
-  std::vector<MergedSubtree> merged = {};
-  std::uint32_t batch = 0;
-};
+// Writes a tape from its passes and their planned subtrees.
+class TapeWriter {
+ public:
+  TapeWriter(const AnnotatedModel& model, const TapeOptions& options, AccumulatorLayout layout,
+             const std::vector<std::vector<PlannedSubtree>>& planned, std::vector<Pass>& list,
+             Tape& tape)
+      : model_(model),
+        options_(options),
+        layout_(layout),
+        planned_(planned),
+        list_(list),
+        tape_(tape) {}
 
-// Plans the subtrees of all passes of a tape; their tapes are written later.
-void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_t leaves,
-                std::size_t most_width, std::vector<Pass>& list, Tape& tape) {
-  SubtreeDeduplication subtrees(tape.points, most_width);
-  for (Pass& pass : list) {
-    pass.planned = PlanSubtrees(model.trees[pass.tree], ranks, leaves);
-    pass.merged = subtrees.Add(model.trees[pass.tree], pass.planned);
-    pass.batch = subtrees.batch();
+  void Run(const std::map<int, QuadratureRule>& rules, const std::vector<std::uint32_t>& offsets,
+           std::size_t most_width) {
+    MergeSubtrees(most_width);
+    ParallelFor(list_.size(), [&](std::size_t i) {
+      Pass& pass = list_[i];
+      TreeWriter writer(
+          {model_.trees[pass.tree], rules.at(pass.rule_points), pass.begin, tape_.points, offsets},
+          tape_, planned_[pass.tree], pass);
+      pass.stack_slots = writer.Run(0);
+      pass.fresh =
+          static_cast<std::size_t>(std::ranges::count(pass.merged, true, &MergedSubtree::first));
+    });
+    CutSegments();
+    LaySegments();
+    LaySubtreeTapes();
   }
-  tape.subtrees = subtrees.Write(tape.subtree_keys, tape.subtree_features);
-  for (Pass& pass : list) subtrees.AssignK(pass.merged);
-  for (const SharedSubtree& subtree : tape.subtrees) {
-    tape.max_subtree_features = std::max(tape.max_subtree_features, subtree.features);
-    tape.max_key_words = std::max(tape.max_key_words, subtree.key_words);
-  }
-}
 
-// Lays the tapes of merged subtrees one behind the other, each with the length of the next at its
-// head.
-void LaySubtreeTapes(SubtreeTapes& tapes, Tape& tape) {
-  tape.subtree_words.reserve(tapes.words.size());
-  for (std::size_t u = 0; u < tapes.spans.size(); ++u) {
-    const std::vector<SubtreeTapes::Span>& spans = tapes.spans[u];
-    tape.subtrees[u].first_word = static_cast<std::uint32_t>(tape.subtree_words.size());
-    tape.subtrees[u].words = static_cast<std::uint32_t>(spans[0].words);
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      const std::size_t next = i + 1 < spans.size() ? spans[i + 1].words : 0;
-      const auto first = tapes.words.begin() + static_cast<std::ptrdiff_t>(spans[i].first);
-      first->x = std::bit_cast<float>(static_cast<std::uint32_t>(next));
-      tape.subtree_words.insert(tape.subtree_words.end(), first,
-                                first + static_cast<std::ptrdiff_t>(spans[i].words));
-      tape.max_subtree_words =
-          std::max(tape.max_subtree_words, static_cast<std::uint32_t>(spans[i].words));
+ private:
+  void MergeSubtrees(std::size_t most_width) {
+    SubtreeDeduplication subtrees(tape_.points, most_width);
+    for (Pass& pass : list_) {
+      pass.merged = subtrees.Add(model_.trees[pass.tree], planned_[pass.tree]);
+      pass.batch = subtrees.batch();
+    }
+    tape_.subtrees = subtrees.Write(tape_.subtree_keys, tape_.subtree_features);
+    for (Pass& pass : list_) subtrees.AssignK(pass.merged);
+    for (const SharedSubtree& subtree : tape_.subtrees) {
+      tape_.max_subtree_features = std::max(tape_.max_subtree_features, subtree.features);
+      tape_.max_key_words = std::max(tape_.max_key_words, subtree.key_words);
     }
   }
-}
+
+  // A segment ends where it is full and before another output or batch.
+  void CutSegments() {
+    std::size_t used = 0, unfolded = 0, subtrees = 0;
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      Pass& pass = list_[i];
+      if (i == 0 || pass.group != list_[i - 1].group || pass.batch != list_[i - 1].batch ||
+          used >= options_.segment_words) {
+        tape_.segments.push_back({pass.group, 0, 0, subtrees, 0, pass.batch, {}});
+        first_passes_.push_back(i);
+        used = unfolded = 0;
+      } else if (layout_ == AccumulatorLayout::kPerFeature && unfolded >= kFoldWords) {
+        pass.before = tape::kFold;
+        unfolded = 0;
+      } else {
+        pass.before = tape::kNextTree;
+        ++used;
+        ++unfolded;
+      }
+      used += pass.written.words.size();
+      unfolded += pass.written.words.size();
+      subtrees += pass.fresh;
+      tape_.segments.back().subtrees += pass.fresh;
+      tape_.stack_slots = std::max(tape_.stack_slots, pass.stack_slots);
+    }
+    first_passes_.push_back(list_.size());
+  }
+
+  void LaySegments() {
+    const bool deep = options_.subtree_leaves == 0 && tape_.points >= kDeepTreePoints;
+    const std::uint32_t chosen = deep ? kDeepTreeSlots : kAccumulatorSlots;
+    std::vector<Assembler> laid(
+        tape_.segments.size(),
+        {layout_, options_.accumulator_slots > 0 ? options_.accumulator_slots : chosen});
+    ParallelFor(laid.size(), [&](std::size_t s) {
+      for (std::size_t i = first_passes_[s]; i < first_passes_[s + 1]; ++i) {
+        laid[s].Add(list_[i], AddedFeatures(list_[i]));
+        list_[i].written = {};
+      }
+      laid[s].Close();
+    });
+    std::size_t chunks = 0;
+    for (std::size_t s = 0; s < laid.size(); ++s) {
+      TapeSegment& segment = tape_.segments[s];
+      segment.first_chunk = chunks;
+      segment.chunks = laid[s].words.size() / tape::kChunk;
+      segment.features = std::move(laid[s].features);
+      chunks += segment.chunks;
+      tape_.accumulator_slots = std::max(tape_.accumulator_slots, laid[s].accumulator_slots);
+    }
+    tape_.words.resize(chunks * tape::kChunk);
+    ParallelFor(laid.size(), [&](std::size_t s) {
+      std::ranges::copy(laid[s].words,
+                        tape_.words.data() + tape_.segments[s].first_chunk * tape::kChunk);
+      laid[s].words = {};
+    });
+  }
+
+  // Those that the tree splits, and those of subtrees whose contributions are added here.
+  FeatureBits AddedFeatures(const Pass& pass) const {
+    FeatureBits bits = 0;
+    if (layout_ == AccumulatorLayout::kSlots) return bits;
+    for (const AnnotatedNode& node : model_.trees[pass.tree].nodes) {
+      if (node.feature >= 0) bits |= FeatureBits{1} << node.feature;
+    }
+    for (const MergedSubtree& merged : pass.merged) {
+      if (!merged.first) continue;
+      const SharedSubtree& subtree = tape_.subtrees[merged.subtree];
+      for (std::uint32_t i = 0; i < subtree.own; ++i) {
+        bits |= FeatureBits{1} << tape_.subtree_features[subtree.first_feature + i];
+      }
+    }
+    return bits;
+  }
+
+  // Lays the tapes of merged subtrees one behind the other, each with the length of the next at its
+  // head.
+  void LaySubtreeTapes() {
+    std::vector<std::size_t> next(tape_.subtrees.size(), 0);  // words, then where the next one goes
+    const auto for_each_span = [&](const auto& body) {
+      for (Pass& pass : list_) {
+        for (SubtreeTapes::Span& span : pass.subtree_tapes.spans) body(pass.subtree_tapes, span);
+      }
+    };
+    for_each_span([&](SubtreeTapes& tapes, const SubtreeTapes::Span& span) {
+      next[span.subtree] += span.words;
+      tape_.max_subtree_words =
+          std::max(tape_.max_subtree_words, static_cast<std::uint32_t>(span.words));
+      tape_.subtree_stack_slots = std::max(tape_.subtree_stack_slots, tapes.stack_slots);
+    });
+    std::size_t total = 0;
+    for (std::size_t u = 0; u < next.size(); ++u) {
+      tape_.subtrees[u].first_word = static_cast<std::uint32_t>(total);
+      total += std::exchange(next[u], total);
+    }
+    std::vector<Float4*> heads(next.size(), nullptr);
+    for_each_span([&](SubtreeTapes& tapes, SubtreeTapes::Span& span) {
+      const auto words = static_cast<std::uint32_t>(span.words);
+      Float4*& head = heads[span.subtree];
+      if (head == nullptr) tape_.subtrees[span.subtree].words = words;
+      if (head != nullptr) head->x = std::bit_cast<float>(words);
+      head = &tapes.written.words[span.first];
+      span.to = next[span.subtree];
+      next[span.subtree] += span.words;
+    });
+    tape_.subtree_words.resize(total);
+    ParallelFor(list_.size(), [&](std::size_t i) {
+      SubtreeTapes& tapes = list_[i].subtree_tapes;
+      for (const SubtreeTapes::Span& span : tapes.spans) {
+        std::copy_n(tapes.written.words.data() + span.first, span.words,
+                    tape_.subtree_words.data() + span.to);
+      }
+      tapes = {};
+    });
+  }
+
+  const AnnotatedModel& model_;
+  const TapeOptions& options_;
+  AccumulatorLayout layout_;
+  const std::vector<std::vector<PlannedSubtree>>& planned_;  // by tree
+  std::vector<Pass>& list_;
+  Tape& tape_;
+  std::vector<std::size_t> first_passes_;  // of each segment
+};
 
 }  // namespace
 
@@ -598,50 +687,31 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
   out.layout = ChooseAccumulatorLayout(model.features);
   const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
   if (options.subtree_leaves > 0) out.ranks = RankTable(model);
-  std::map<int, std::vector<Pass>> passes;
-  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+  std::vector<int> points(model.trees.size(), 0);
+  std::vector<std::vector<PlannedSubtree>> planned(model.trees.size());
+  ParallelFor(model.trees.size(), [&](std::size_t t) {
     const AnnotatedTree& tree = model.trees[t];
-    if (tree.nodes[0].feature < 0) continue;  // a single leaf moves the expected value alone
+    if (tree.nodes[0].feature < 0) return;  // a single leaf moves the expected value alone
+    points[t] = FloatPoints(tree);
+    planned[t] = PlanSubtrees(tree, out.ranks, options.subtree_leaves);
+  });
+  std::map<int, std::vector<Pass>> passes;
+  std::map<int, QuadratureRule> rules;
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
     std::size_t begin = 0;
-    const int points = FloatPoints(tree);
-    for (const int size : Passes(points, options.points)) {
-      passes[size].push_back({tree.group, t, points, begin});
+    if (points[t] > 0 && !rules.contains(points[t])) rules[points[t]] = GaussLegendre(points[t]);
+    for (const int size : Passes(points[t], options.points)) {
+      passes[size].push_back({model.trees[t].group, t, points[t], begin});
       begin += static_cast<std::size_t>(size);
     }
   }
-  std::map<int, QuadratureRule> rules;
-  for (auto& [points, list] : passes) {
+  for (auto& [size, list] : passes) {
     std::stable_sort(list.begin(), list.end(),
                      [](const Pass& a, const Pass& b) { return a.group < b.group; });
     Tape tape;
-    tape.points = points;
-    PlanPasses(model, out.ranks, options.subtree_leaves, options.batch_width / passes.size(), list,
-               tape);
-    SubtreeTapes subtree_tapes;
-    subtree_tapes.spans.resize(tape.subtrees.size());
-    Assembler assembler(tape, out.layout, options);
-    for (const Pass& pass : list) {
-      const AnnotatedTree& tree = model.trees[pass.tree];
-      QuadratureRule& rule = rules[pass.rule_points];
-      if (rule.size() == 0) rule = GaussLegendre(pass.rule_points);
-      Instructions written;
-      std::map<std::int32_t, SubtreeOfTree> subtrees;
-      std::size_t fresh = 0;
-      std::vector<std::int32_t> features = SplitFeatures(tree);
-      for (std::size_t u = 0; u < pass.planned.size(); ++u) {
-        subtrees[pass.planned[u].root] = {&pass.planned[u], pass.merged[u]};
-        if (!pass.merged[u].first) continue;
-        ++fresh;
-        MergeSorted(features, OwnFeatures(tape, pass.merged[u].subtree));
-      }
-      assembler.NextTree(tree.group, pass.batch, features);
-      TreeWriter writer({tree, rule, pass.begin, points, offsets}, tape, &subtrees, &subtree_tapes,
-                        {});
-      tape.stack_slots = std::max(tape.stack_slots, writer.Run(0, written));
-      assembler.Add(written, fresh);
-    }
-    assembler.Close();
-    LaySubtreeTapes(subtree_tapes, tape);
+    tape.points = size;
+    TapeWriter(model, options, out.layout, planned, list, tape)
+        .Run(rules, offsets, options.batch_width / passes.size());
     out.tapes.push_back(std::move(tape));
   }
   return out;

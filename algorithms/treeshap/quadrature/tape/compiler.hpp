@@ -25,6 +25,7 @@
 #include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
 #include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
 #include "algorithms/treeshap/quadrature/tape/format.hpp"
+#include "base/memory/large_memory.hpp"
 
 namespace retable::treeshap {
 
@@ -43,13 +44,13 @@ struct TapeSegment {
 //! All trees (or passes of trees) with `points` quadrature points.
 struct Tape {
   int points = 4;
-  std::vector<Float4> words;            //!< whole chunks
+  LargeArray<Float4> words;             //!< whole chunks
   std::vector<TapeSegment> segments;    //!< each ends with kEnd and can run alone
   int stack_slots = 0;                  //!< stack slots needed
   std::uint32_t accumulator_slots = 0;  //!< accumulator slots in use
 
   std::vector<SharedSubtree> subtrees;          //!< ordered by first use
-  std::vector<Float4> subtree_words;            //!< tapes of the subtrees, merged ones together
+  LargeArray<Float4> subtree_words;             //!< tapes of the subtrees, merged ones together
   std::vector<std::uint32_t> subtree_features;  //!< their lists of features
   std::vector<std::uint32_t> subtree_keys;      //!< their key programs
   int subtree_stack_slots = 0;
