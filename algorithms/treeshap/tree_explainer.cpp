@@ -36,8 +36,10 @@ void RequireSize(std::size_t given, std::size_t needed) {
 
 std::vector<double> ExpectedMargins(const TreeEnsemble& model) {
   std::vector<double> margins = model.base_score;
-  for (const Tree& tree : model.trees) {
-    margins[static_cast<std::size_t>(tree.group)] += ExpectedValue(tree);
+  std::vector<double> means(model.trees.size());
+  ParallelFor(means.size(), [&](std::size_t t) { means[t] = ExpectedValue(model.trees[t]); });
+  for (std::size_t t = 0; t < means.size(); ++t) {
+    margins[static_cast<std::size_t>(model.trees[t].group)] += means[t];
   }
   return margins;
 }

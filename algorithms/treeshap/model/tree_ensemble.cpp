@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/parallel.hpp"
+
 namespace retable::treeshap {
 
 namespace {
@@ -47,8 +49,8 @@ void ValidateNode(const TreeEnsemble& model, std::size_t t, std::size_t n) {
 
 // Explainers narrow an interval or a set along a path, not both.
 void ValidateKinds(const TreeEnsemble& model) {
+  if (model.category_sets.empty()) return;
   const std::set<std::int32_t> by_category = CategoricalFeatures(model);
-  if (by_category.empty()) return;
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const auto& nodes = model.trees[t].nodes;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -88,6 +90,16 @@ void ValidateShape(const TreeEnsemble& model, std::size_t t) {
     }
     seen[i] = 1;
   });
+}
+
+void ValidateTree(const TreeEnsemble& model, std::size_t t) {
+  const Tree& tree = model.trees[t];
+  if (tree.nodes.empty()) {
+    throw std::invalid_argument("tree " + std::to_string(t) + " has no nodes");
+  }
+  if (tree.group < 0 || tree.group >= model.groups) Refuse(t, 0, "its output is out of range");
+  for (std::size_t n = 0; n < tree.nodes.size(); ++n) ValidateNode(model, t, n);
+  ValidateShape(model, t);
 }
 
 double MeanBelow(const Tree& tree, std::int32_t n) {
@@ -219,15 +231,17 @@ void Validate(const TreeEnsemble& model) {
   for (const double base : model.base_score) {
     if (!std::isfinite(base)) throw std::invalid_argument("a base score is not finite");
   }
-  for (std::size_t t = 0; t < model.trees.size(); ++t) {
-    const Tree& tree = model.trees[t];
-    if (tree.nodes.empty()) {
-      throw std::invalid_argument("tree " + std::to_string(t) + " has no nodes");
+  std::vector<char> faulty(model.trees.size(), 0);
+  ParallelFor(faulty.size(), [&](std::size_t t) {
+    try {
+      ValidateTree(model, t);
+    } catch (const std::invalid_argument&) {
+      faulty[t] = 1;
     }
-    if (tree.group < 0 || tree.group >= model.groups) Refuse(t, 0, "its output is out of range");
-    for (std::size_t n = 0; n < tree.nodes.size(); ++n) ValidateNode(model, t, n);
-    ValidateShape(model, t);
-  }
+  });
+  // Of several faults the first one is told, whichever thread came first.
+  const auto first = std::ranges::find(faulty, 1);
+  if (first != faulty.end()) ValidateTree(model, static_cast<std::size_t>(first - faulty.begin()));
   ValidateKinds(model);
 }
 

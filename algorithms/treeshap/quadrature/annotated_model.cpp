@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,7 @@
 #include "algorithms/treeshap/model/path_features.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -23,13 +25,13 @@ namespace {
 
 class Annotator {
  public:
-  Annotator(const TreeEnsemble& model, AnnotatedModel& out) : model_(model), out_(out) {}
+  Annotator(const TreeEnsemble& model, const Tree& tree) : model_(model), tree_(tree) {}
 
-  AnnotatedTree Run(const Tree& tree) {
-    tree_ = &tree;
-    result_ = {};
-    result_.group = tree.group;
-    result_.nodes.reserve(tree.nodes.size());
+  //! Sets of the path's categories are appended to `sets`, and numbered in it.
+  AnnotatedTree Run(std::vector<CategorySet>& sets) {
+    sets_ = &sets;
+    result_.group = tree_.group;
+    result_.nodes.reserve(tree_.nodes.size());
     Visit(0);
     result_.mean = result_.nodes[0].value;
     return std::move(result_);
@@ -37,7 +39,7 @@ class Annotator {
 
  private:
   std::int32_t Visit(std::int32_t n) {
-    const TreeNode& node = tree_->nodes[static_cast<std::size_t>(n)];
+    const TreeNode& node = tree_.nodes[static_cast<std::size_t>(n)];
     const auto at = static_cast<std::int32_t>(result_.nodes.size());
     result_.nodes.emplace_back();
     AnnotatedNode out;
@@ -66,19 +68,19 @@ class Annotator {
     out.missing_inside = above.missing_follows;
     out.missing_left = node.default_left;
     out.cover_above = above.zero_fraction;
-    out.left_weight = LeftWeight(*tree_, node);
+    out.left_weight = LeftWeight(tree_, node);
   }
 
   std::int32_t Follow(const TreeNode& node, const PathElement& above, bool left) {
     std::int32_t child = -1;
-    path_.With(Narrowed(above, model_, *tree_, node, left, out_.sets),
+    path_.With(Narrowed(above, model_, tree_, node, left, *sets_),
                [&] { child = Visit(left ? node.left : node.right); });
     return child;
   }
 
   const TreeEnsemble& model_;
-  AnnotatedModel& out_;
-  const Tree* tree_ = nullptr;
+  const Tree& tree_;
+  std::vector<CategorySet>* sets_ = nullptr;
   AnnotatedTree result_;
   PathFeatures<PathElement> path_;
 };
@@ -197,10 +199,19 @@ AnnotatedModel Annotate(const TreeEnsemble& model) {
   out.groups = model.groups;
   out.sets = model.category_sets;
   out.expected = ExpectedMargins(model);
-  Annotator annotator(model, out);
+  out.trees.resize(model.trees.size());
+  std::vector<std::vector<CategorySet>> sets(model.trees.size());  // of the paths
+  ParallelFor(out.trees.size(),
+              [&](std::size_t t) { out.trees[t] = Annotator(model, model.trees[t]).Run(sets[t]); });
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
-    out.trees.push_back(annotator.Run(model.trees[t]));
-    if (out.trees.back().path_features > kMaxPathFeatures) {
+    if (!sets[t].empty()) {
+      const auto before = static_cast<std::int32_t>(out.sets.size());
+      for (AnnotatedNode& node : out.trees[t].nodes) {
+        if (node.inside_set >= 0) node.inside_set += before;
+      }
+      std::ranges::move(sets[t], std::back_inserter(out.sets));
+    }
+    if (out.trees[t].path_features > kMaxPathFeatures) {
       throw std::invalid_argument("tree " + std::to_string(t) + " has a path with more than " +
                                   std::to_string(kMaxPathFeatures) +
                                   " distinct features; train it less deep");

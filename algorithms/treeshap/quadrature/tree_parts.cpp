@@ -1,10 +1,12 @@
 #include "algorithms/treeshap/quadrature/tree_parts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "algorithms/treeshap/model/path_features.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -96,16 +98,18 @@ class TreeParts {
 }  // namespace
 
 AnnotatedModel CutTrees(AnnotatedModel model, std::size_t most_leaves) {
-  std::vector<AnnotatedTree> all;
-  for (AnnotatedTree& tree : model.trees) {
+  std::vector<std::vector<AnnotatedTree>> parts_of(model.trees.size());
+  ParallelFor(parts_of.size(), [&](std::size_t t) {
+    AnnotatedTree& tree = model.trees[t];
     TreeParts parts(tree, most_leaves);
     if (parts.repeated() > 0 && 4 * parts.repeated() <= tree.nodes.size() / 2) {
-      parts.Write(all);
+      parts.Write(parts_of[t]);
     } else {
-      all.push_back(std::move(tree));
+      parts_of[t].push_back(std::move(tree));
     }
-  }
-  model.trees = std::move(all);
+  });
+  model.trees.clear();
+  for (auto& parts : parts_of) std::ranges::move(parts, std::back_inserter(model.trees));
   return model;
 }
 

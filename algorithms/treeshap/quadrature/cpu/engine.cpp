@@ -100,7 +100,8 @@ class Engine final : public QuadratureEngine<T> {
       : threads_(options.threads), banzhaf_(options.banzhaf), kernels_(Choose<T>(options.isa)) {}
 
   void Prepare(const TreeEnsemble& model) override {
-    AnnotatedModel annotated = Annotate(model);
+    AnnotatedModel annotated;
+    WithThreads(threads_, [&] { annotated = Annotate(model); });
     shape.features = model.features;
     shape.groups = model.groups;
     expected = annotated.expected;

@@ -75,16 +75,26 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
 
   void prepare(const TreeEnsemble& model) override {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    const AnnotatedModel whole = Annotate(model);
+    AnnotatedModel whole;
+    ParallelFor(2, [&](std::size_t i) {
+      if (i == 0) whole = Annotate(model);
+      if (i == 1) model_ = model;
+    });
     expected_ = whole.expected;
-    model_ = model;
     for (auto& pairs : pairs_) pairs.reset();
     shape_.features = model.features;
     shape_.groups = model.groups;
-    leaves_ = LeafCount(model);
+    leaves_ = SplitCount(whole) + whole.trees.size();
     const bool small = leaves_ < kMinSharedLeaves;
-    const AnnotatedModel annotated = CutTrees(
-        whole, small ? kLeavesOfSmallPart : std::max(kLeavesOfPart, leaves_ / kPartsOfModel));
+    shared_.reset();
+    if (share_ > 0 || (share_ < 0 && !small)) {
+      const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(whole.features);
+      shared_ = std::make_unique<SharedQuadrature>(whole, leaves);
+      if (!shared_->usable()) shared_.reset();
+    }
+    const AnnotatedModel annotated =
+        CutTrees(std::move(whole),
+                 small ? kLeavesOfSmallPart : std::max(kLeavesOfPart, leaves_ / kPartsOfModel));
     TapeOptions options;
     options.segment_words = SegmentWords(annotated);
     if (small) OneTape(annotated, options);
@@ -104,12 +114,6 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
       tapes_.push_back(std::move(on_device));
     }
     RequireStackFits();
-    shared_.reset();
-    if (share_ > 0 || (share_ < 0 && !small)) {
-      const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(whole.features);
-      shared_ = std::make_unique<SharedQuadrature>(whole, leaves);
-      if (!shared_->usable()) shared_.reset();
-    }
   }
 
   void write_values(const RowBlock& rows, std::span<double> phi) override {
