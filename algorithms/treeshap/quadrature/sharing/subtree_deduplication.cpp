@@ -1,28 +1,12 @@
 #include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
-
-#include "algorithms/treeshap/sorted_set.hpp"
 
 namespace retable::treeshap {
 
 namespace {
-
-// What subtrees must agree on to be joined: output and path.
-std::vector<std::uint32_t> Stand(const AnnotatedTree& tree, const PlannedSubtree& planned) {
-  std::vector<const PathFeature*> path;
-  for (const PathFeature& f : planned.path) path.push_back(&f);
-  std::sort(path.begin(), path.end(),
-            [](const PathFeature* a, const PathFeature* b) { return a->feature < b->feature; });
-  std::vector<std::uint32_t> out = {static_cast<std::uint32_t>(tree.group)};
-  for (const PathFeature* f : path) {
-    out.insert(out.end(),
-               {static_cast<std::uint32_t>(f->feature) << 1 | (f->missing_inside ? 1u : 0u),
-                f->bottom, f->ceiling});
-  }
-  return out;
-}
 
 std::size_t IndexOf(const PlannedSubtree& subtree, std::int32_t feature) {
   const auto end = subtree.features.begin() + subtree.own;
@@ -30,51 +14,57 @@ std::size_t IndexOf(const PlannedSubtree& subtree, std::int32_t feature) {
                                   subtree.features.begin());
 }
 
-int CutCount(const PlannedSubtree& subtree) {
-  std::size_t count = 0;
-  for (const auto& cuts : subtree.cuts) count += cuts.size();
-  return static_cast<int>(count);
-}
-
-// Cuts that one of the two has alone: the larger number.
-int Difference(const PlannedSubtree& a, const PlannedSubtree& b) {
+// Cuts that one of the two has alone: the larger number; `least` or more where it is that.
+int Difference(const PlannedSubtree& a, const PlannedSubtree& b, int least) {
+  const auto [fewer, more] =
+      std::minmax({static_cast<int>(a.cuts.size()), static_cast<int>(b.cuts.size())});
+  if (more - fewer >= least) return least;
   int common = 0;
   for (std::size_t i = 0; i < b.own; ++i) {
     const std::size_t index = IndexOf(a, b.features[i]);
     if (index == a.own) continue;
-    const auto& other = a.cuts[index];
-    for (const std::uint32_t cut : b.cuts[i]) {
+    const auto other = a.CutsOf(index);
+    for (const std::uint32_t cut : b.CutsOf(i)) {
       common += std::binary_search(other.begin(), other.end(), cut) ? 1 : 0;
     }
   }
-  return std::max(CutCount(a), CutCount(b)) - common;
+  return more - common;
 }
 
-// The subtree with the cuts of both; false where keys do not fit.
-bool Join(const PlannedSubtree& more, PlannedSubtree& subtree) {
-  PlannedSubtree both = subtree;
+// Whether all features that the one splits are split by the other.
+bool SplitsNoOther(const PlannedSubtree& one, const PlannedSubtree& other) {
+  return std::all_of(one.features.begin(), one.features.begin() + one.own,
+                     [&](std::int32_t feature) { return IndexOf(other, feature) < other.own; });
+}
+
+// The features and cuts of both; null where keys do not fit.
+std::unique_ptr<PlannedSubtree> Join(const PlannedSubtree& more, const PlannedSubtree& subtree) {
+  auto both = std::make_unique<PlannedSubtree>();
+  both->path = subtree.path;
+  both->features = subtree.features;
+  both->own = subtree.own;
   for (std::size_t i = 0; i < more.own; ++i) {
-    const std::size_t index = IndexOf(both, more.features[i]);
-    if (index == both.own) {
-      // Perhaps one of the path alone so far.
-      const auto rest = both.features.begin() + both.own;
-      both.features.erase(std::remove(rest, both.features.end(), more.features[i]),
-                          both.features.end());
-      both.features.insert(both.features.begin() + both.own++, more.features[i]);
-      both.cuts.push_back(more.cuts[i]);
-      continue;
-    }
-    MergeSorted(both.cuts[index], more.cuts[i]);
+    if (IndexOf(*both, more.features[i]) < both->own) continue;
+    // Perhaps one of the path alone so far.
+    const auto rest = both->features.begin() + both->own;
+    both->features.erase(std::remove(rest, both->features.end(), more.features[i]),
+                         both->features.end());
+    both->features.insert(both->features.begin() + both->own++, more.features[i]);
   }
-  if (!WriteKey(both)) return false;
-  subtree = std::move(both);
-  return true;
+  for (std::size_t i = 0; i < both->own; ++i) {
+    const std::size_t index = IndexOf(more, both->features[i]);
+    const std::span<const std::uint32_t> none;
+    std::ranges::set_union(i < subtree.own ? subtree.CutsOf(i) : none,
+                           index < more.own ? more.CutsOf(index) : none,
+                           std::back_inserter(both->cuts));
+    both->cuts_end.push_back(static_cast<std::uint32_t>(both->cuts.size()));
+  }
+  return WriteKey(*both) ? std::move(both) : nullptr;
 }
 
 }  // namespace
 
-std::vector<MergedSubtree> SubtreeDeduplication::Add(const AnnotatedTree& tree,
-                                                     const std::vector<PlannedSubtree>& planned) {
+std::vector<MergedSubtree> SubtreeDeduplication::Add(const std::vector<PlannedSubtree>& planned) {
   if (width_ >= most_width_) {
     open_.clear();
     width_ = 0;
@@ -82,7 +72,7 @@ std::vector<MergedSubtree> SubtreeDeduplication::Add(const AnnotatedTree& tree,
   }
   std::vector<MergedSubtree> out;
   for (const PlannedSubtree& one : planned) {
-    std::vector<std::uint32_t>& candidates = open_[Stand(tree, one)];
+    std::vector<std::uint32_t>& candidates = open_[one.stand];
     MergedSubtree merged;
     merged.subtree = JoinOrOpen(one, candidates);
     Joint& joint = joints_[merged.subtree];
@@ -104,7 +94,7 @@ std::uint32_t SubtreeDeduplication::JoinOrOpen(const PlannedSubtree& planned,
   std::uint32_t best = 0;
   const std::size_t compared = std::min(candidates.size(), kMaxCompared);
   for (std::size_t i = candidates.size() - compared; i < candidates.size() && least > 0; ++i) {
-    const int difference = Difference(joints_[candidates[i]].all, planned);
+    const int difference = Difference(*joints_[candidates[i]].all, planned, least);
     if (difference >= least) continue;
     least = difference;
     best = candidates[i];
@@ -112,12 +102,15 @@ std::uint32_t SubtreeDeduplication::JoinOrOpen(const PlannedSubtree& planned,
   if (least <= kMaxCutDifference) {
     Joint& joint = joints_[best];
     const std::uint32_t before = joint.OwnGroups();
-    if (Join(planned, joint.all)) {
+    if (least == 0 && SplitsNoOther(planned, *joint.all)) return best;
+    if (auto joined = Join(planned, *joint.all)) {
+      joint.joined = std::move(joined);
+      joint.all = joint.joined.get();
       width_ += joint.OwnGroups() - before;
       return best;
     }
   }
-  joints_.push_back({planned, 0, 0});
+  joints_.push_back({&planned});
   width_ += joints_.back().OwnGroups();
   candidates.push_back(static_cast<std::uint32_t>(joints_.size()) - 1);
   return candidates.back();
@@ -127,7 +120,7 @@ std::vector<SharedSubtree> SubtreeDeduplication::Write(std::vector<std::uint32_t
                                                        std::vector<std::uint32_t>& features) const {
   std::vector<SharedSubtree> subtrees;
   for (const Joint& joint : joints_) {
-    const PlannedSubtree& all = joint.all;
+    const PlannedSubtree& all = *joint.all;
     SharedSubtree subtree;
     subtree.first_feature = static_cast<std::uint32_t>(features.size());
     subtree.features = static_cast<std::uint32_t>(all.features.size());

@@ -14,7 +14,8 @@
 //! groups of four.
 
 #include <cstdint>
-#include <map>
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
@@ -37,10 +38,9 @@ class SubtreeDeduplication {
   SubtreeDeduplication(int points, std::size_t most_width)
       : points_(points), most_width_(most_width) {}
 
-  //! Merges the subtrees of the next tree; AssignK sets the positions of K in the end.
-  //! O(subtrees x 64 x cuts)
-  std::vector<MergedSubtree> Add(const AnnotatedTree& tree,
-                                 const std::vector<PlannedSubtree>& planned);
+  //! Merges the subtrees of the next tree, which must outlive this; AssignK sets the positions of K
+  //! in the end. O(subtrees x 64 x cuts)
+  std::vector<MergedSubtree> Add(const std::vector<PlannedSubtree>& planned);
 
   //! The batch of the last tree.
   std::uint32_t batch() const { return batch_; }
@@ -55,10 +55,11 @@ class SubtreeDeduplication {
  private:
   // A merged subtree.
   struct Joint {
-    PlannedSubtree all;  // its cuts, features and key are those of all members
+    const PlannedSubtree* all;  // its cuts, features and key are those of all members
+    std::unique_ptr<PlannedSubtree> joined = nullptr;  // that, where it is none of them
     std::uint32_t members = 0, with_k = 0;
 
-    std::uint32_t OwnGroups() const { return (all.own + 3) / 4; }
+    std::uint32_t OwnGroups() const { return (all->own + 3) / 4; }
   };
 
   std::uint32_t KGroups() const { return static_cast<std::uint32_t>(points_ + 3) / 4; }
@@ -69,7 +70,17 @@ class SubtreeDeduplication {
   std::size_t width_ = 0;  // of the open batch
   std::uint32_t batch_ = 0;
   // Not yet full ones of the open batch, by output and path.
-  std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> open_;
+  struct StandHash {
+    std::size_t operator()(const std::vector<std::uint32_t>& stand) const {
+      std::uint64_t hash = 0;
+      for (const std::uint32_t word : stand) {
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+      }
+      return hash;
+    }
+  };
+  std::unordered_map<std::vector<std::uint32_t>, std::vector<std::uint32_t>, StandHash> open_;
   std::vector<Joint> joints_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -10,6 +13,7 @@ namespace {
 constexpr float kOpenEnd = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kMostHalfKeys = 0xffffu;
 constexpr std::size_t kMostRanks = 0x7ff0u;
+constexpr std::size_t kRankBlocks = 16;  // of trees whose thresholds are sorted side by side
 
 struct Step {
   std::uint32_t cut;
@@ -23,10 +27,11 @@ struct Digit {
 };
 
 // The place among the cuts, with one value for all that is outside.
-Digit DigitOf(const PathFeature* path, bool own, const std::vector<std::uint32_t>& cuts) {
+void SetDigit(const PathFeature* path, bool own, std::span<const std::uint32_t> cuts,
+              Digit& digit) {
   const bool low = path != nullptr && path->lower > -kOpenEnd;
   const bool high = path != nullptr && path->upper < kOpenEnd;
-  Digit digit;
+  digit.steps.clear();
   if (low) digit.steps.push_back({path->bottom, 1});
   for (const std::uint32_t cut : cuts) digit.steps.push_back({cut, 1});
   const auto count = static_cast<std::int32_t>(cuts.size());
@@ -42,11 +47,8 @@ Digit DigitOf(const PathFeature* path, bool own, const std::vector<std::uint32_t
   if (path == nullptr || path->missing_inside) {
     missing = own ? static_cast<std::int32_t>(digit.values++) : (low ? 1 : 0);
   }
-  if (missing != top) {
-    digit.steps.push_back({kMissingRank, missing - top});
-    digit.missing = true;
-  }
-  return digit;
+  digit.missing = missing != top;
+  if (digit.missing) digit.steps.push_back({kMissingRank, missing - top});
 }
 
 void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride, std::uint32_t upper,
@@ -72,7 +74,15 @@ void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride, std::
 class Planner {
  public:
   Planner(const AnnotatedTree& tree, const RankTable& ranks, std::int32_t most_leaves)
-      : tree_(tree), ranks_(ranks), most_leaves_(most_leaves), leaves_(tree.nodes.size(), 0) {}
+      : tree_(tree),
+        most_leaves_(most_leaves),
+        leaves_(tree.nodes.size(), 0),
+        ranks_(tree.nodes.size(), 0) {
+    for (std::size_t n = 0; n < ranks_.size(); ++n) {
+      const AnnotatedNode& at = tree.nodes[n];
+      if (at.feature >= 0) ranks_[n] = ranks.Rank(at.feature, at.threshold);
+    }
+  }
 
   std::vector<PlannedSubtree> Run() {
     if (tree_.nodes[0].feature < 0) return {};
@@ -103,39 +113,25 @@ class Planner {
     if (leaves < kMinSubtreeLeaves) return;
     if (leaves <= most_leaves_ && Plan(n)) return;
     for (const bool left : {true, false}) {
-      path_.With(Below(at, left), [&] { Visit(left ? at.left : at.right); });
+      path_.With(Below(n, left), [&] { Visit(left ? at.left : at.right); });
     }
   }
 
   // What the path says of the split's feature on one side of it.
-  PathFeature Below(const AnnotatedNode& at, bool left) const {
+  PathFeature Below(std::int32_t n, bool left) const {
+    const AnnotatedNode& at = node(n);
+    const std::uint32_t rank = ranks_[static_cast<std::size_t>(n)];
     PathFeature below = path_.ValueOf({.feature = at.feature});
     if (left) {
       below.upper = std::min(below.upper, at.threshold);
-      below.ceiling = ranks_.Rank(at.feature, below.upper);
+      if (below.upper == at.threshold) below.ceiling = rank;
     } else {
       below.lower = std::max(below.lower, at.threshold);
-      below.bottom = ranks_.Rank(at.feature, below.lower);
+      if (below.lower == at.threshold) below.bottom = rank;
     }
     below.missing_inside = below.missing_inside && at.missing_left == left;
     below.cover *= left ? at.left_weight : 1 - at.left_weight;
     return below;
-  }
-
-  // Distinct cuts of each feature below n.
-  void Cuts(std::int32_t n, std::vector<std::int32_t>& features,
-            std::vector<std::vector<std::uint32_t>>& cuts) const {
-    const AnnotatedNode& at = node(n);
-    if (at.feature < 0) return;
-    const auto it = std::find(features.begin(), features.end(), at.feature);
-    const auto place = static_cast<std::size_t>(it - features.begin());
-    if (it == features.end()) {
-      features.push_back(at.feature);
-      cuts.emplace_back();
-    }
-    cuts[place].push_back(ranks_.Rank(at.feature, at.threshold));
-    Cuts(at.left, features, cuts);
-    Cuts(at.right, features, cuts);
   }
 
   // False where the keys do not fit.
@@ -143,9 +139,7 @@ class Planner {
     PlannedSubtree subtree;
     subtree.root = n;
     subtree.path = path_;
-    Cuts(n, subtree.features, subtree.cuts);
-    subtree.own = static_cast<std::uint32_t>(subtree.features.size());
-    for (std::size_t i = 0; i < subtree.own; ++i) KeepInside(subtree.features[i], subtree.cuts[i]);
+    Cut(n, subtree);
     for (const PathFeature& f : path_) {
       const auto end = subtree.features.begin() + subtree.own;
       if (std::find(subtree.features.begin(), end, f.feature) == end) {
@@ -153,42 +147,93 @@ class Planner {
       }
     }
     if (!WriteKey(subtree)) return false;
+    SetStand(subtree);
     subtrees_.push_back(std::move(subtree));
     return true;
   }
 
-  void KeepInside(std::int32_t feature, std::vector<std::uint32_t>& cuts) const {
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    const PathFeature above = path_.ValueOf({.feature = feature});
-    std::erase_if(cuts,
-                  [&](std::uint32_t cut) { return cut <= above.bottom || cut >= above.ceiling; });
+  // The own features, in preorder, and the distinct cuts of each.
+  void Cut(std::int32_t root, PlannedSubtree& subtree) {
+    std::vector<std::int32_t>& features = subtree.features;
+    const auto first = static_cast<std::size_t>(root);
+    const std::size_t end = first + 2 * static_cast<std::size_t>(leaves_[first]) - 1;
+    cuts_.clear();
+    for (std::size_t n = first; n < end; ++n) {
+      const std::int32_t feature = tree_.nodes[n].feature;
+      if (feature < 0) continue;
+      const auto it = std::find(features.begin(), features.end(), feature);
+      cuts_.emplace_back(it - features.begin(), ranks_[n]);
+      if (it == features.end()) features.push_back(feature);
+    }
+    std::sort(cuts_.begin(), cuts_.end());
+    cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
+    subtree.own = static_cast<std::uint32_t>(features.size());
+    auto cut = cuts_.begin();
+    for (std::uint32_t i = 0; i < subtree.own; ++i) {
+      const PathFeature above = path_.ValueOf({.feature = features[i]});
+      for (; cut != cuts_.end() && cut->first == i; ++cut) {
+        const bool inside = cut->second > above.bottom && cut->second < above.ceiling;
+        if (inside) subtree.cuts.push_back(cut->second);
+      }
+      subtree.cuts_end.push_back(static_cast<std::uint32_t>(subtree.cuts.size()));
+    }
+  }
+
+  void SetStand(PlannedSubtree& subtree) {
+    sorted_ = path_;
+    std::ranges::sort(sorted_, {}, &PathFeature::feature);
+    subtree.stand.reserve(1 + 3 * sorted_.size());
+    subtree.stand.push_back(static_cast<std::uint32_t>(tree_.group));
+    for (const PathFeature& f : sorted_) {
+      subtree.stand.insert(subtree.stand.end(), {static_cast<std::uint32_t>(f.feature) << 1 |
+                                                     (f.missing_inside ? 1u : 0u),
+                                                 f.bottom, f.ceiling});
+    }
   }
 
   const AnnotatedTree& tree_;
-  const RankTable& ranks_;
   std::int32_t most_leaves_;
   std::vector<std::int32_t> leaves_;
+  std::vector<std::uint32_t> ranks_;                           // of the nodes' thresholds
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> cuts_;  // own feature's number, rank
+  std::vector<PathFeature> sorted_;
   PathFeatures<PathFeature> path_;
   std::vector<PlannedSubtree> subtrees_;
 };
+
+void SortUnique(std::vector<float>& list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
 
 }  // namespace
 
 RankTable::RankTable(const AnnotatedModel& model) {
   if (!model.sets.empty()) return;
-  std::vector<std::vector<float>> lists(static_cast<std::size_t>(model.features));
-  for (const AnnotatedTree& tree : model.trees) {
-    for (const AnnotatedNode& node : tree.nodes) {
-      if (node.feature >= 0)
-        lists[static_cast<std::size_t>(node.feature)].push_back(node.threshold);
+  // Of some trees each, then of all.
+  const std::size_t block = model.trees.size() / kRankBlocks + 1;
+  std::vector<std::vector<std::vector<float>>> lists(kRankBlocks + 1);
+  for (auto& of_block : lists) of_block.resize(static_cast<std::size_t>(model.features));
+  ParallelBlocks(model.trees.size(), block, [&](std::size_t first, std::size_t end) {
+    std::vector<std::vector<float>>& own = lists[first / block];
+    for (std::size_t t = first; t < end; ++t) {
+      for (const AnnotatedNode& node : model.trees[t].nodes) {
+        if (node.feature >= 0)
+          own[static_cast<std::size_t>(node.feature)].push_back(node.threshold);
+      }
     }
-  }
+    for (auto& list : own) SortUnique(list);
+  });
+  std::vector<std::vector<float>>& all = lists.back();
+  ParallelFor(all.size(), [&](std::size_t f) {
+    for (std::size_t b = 0; b < kRankBlocks; ++b) {
+      all[f].insert(all[f].end(), lists[b][f].begin(), lists[b][f].end());
+    }
+    SortUnique(all[f]);
+  });
   begin_.push_back(0);
   fits_ = true;
-  for (auto& list : lists) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
+  for (const auto& list : all) {
     fits_ = fits_ && list.size() < kMostRanks;
     thresholds_.insert(thresholds_.end(), list.begin(), list.end());
     begin_.push_back(static_cast<std::uint32_t>(thresholds_.size()));
@@ -207,11 +252,11 @@ bool WriteKey(PlannedSubtree& subtree) {
   std::uint32_t keys[2] = {1, 1};
   std::uint32_t upper = 0;
   subtree.key.clear();
-  const std::vector<std::uint32_t> none;
+  Digit digit;
   for (std::size_t i = 0; i < subtree.features.size(); ++i) {
     const bool own = i < subtree.own;
-    const Digit digit =
-        DigitOf(subtree.path.Find(subtree.features[i]), own, own ? subtree.cuts[i] : none);
+    SetDigit(subtree.path.Find(subtree.features[i]), own,
+             own ? subtree.CutsOf(i) : std::span<const std::uint32_t>(), digit);
     if (keys[upper] > kMostHalfKeys / digit.values) ++upper;
     if (upper > 1 || digit.values > kMostHalfKeys) return false;
     Write(subtree.features[i], digit, keys[upper], upper, subtree.key);

@@ -96,14 +96,21 @@ struct PathFeature {
 struct PlannedSubtree {
   std::int32_t root = -1;
   PathFeatures<PathFeature> path;
+  std::vector<std::uint32_t> stand;    //!< what merged subtrees have in common: output and path
   std::vector<std::int32_t> features;  //!< own first
   std::uint32_t own = 0;
   //! For each own feature, ascending: ranks of its thresholds within the path's interval. Other
-  //! thresholds separate no rows that are inside.
-  std::vector<std::vector<std::uint32_t>> cuts;
+  //! thresholds separate no rows that are inside. Those of one feature after those of another.
+  std::vector<std::uint32_t> cuts, cuts_end;
   std::vector<std::uint32_t> key;  //!< program
   std::uint32_t digits = 0;
   std::uint32_t keys = 0;
+
+  //! Of own feature number i.
+  std::span<const std::uint32_t> CutsOf(std::size_t i) const {
+    const std::uint32_t first = i == 0 ? 0 : cuts_end[i - 1];
+    return std::span(cuts).subspan(first, cuts_end[i] - first);
+  }
 };
 
 //! Writes the key program of the subtree's cuts and path; false where keys do not fit.

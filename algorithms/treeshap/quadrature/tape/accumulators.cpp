@@ -5,7 +5,6 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
-#include <unordered_map>
 
 namespace retable::treeshap {
 
@@ -67,11 +66,13 @@ class SlotAllocator {
       }
     }
     first_.push_back(k);
-    std::unordered_map<std::uint32_t, std::size_t> next;
+    std::uint32_t features = 0;
+    for (const Use& use : uses_) features = std::max(features, use.feature + 1);
+    slot_of_.assign(features, kNoSlot);
+    std::vector<std::size_t> next(features, kNever);
     for (std::size_t i = run_.starts.size(); i-- > 0;) {
       for (std::size_t u = first_[i]; u < first_[i + 1]; ++u) {
-        const auto it = next.find(uses_[u].feature);
-        if (it != next.end()) uses_[u].next = it->second;
+        uses_[u].next = next[uses_[u].feature];
       }
       for (std::size_t u = first_[i]; u < first_[i + 1]; ++u) next[uses_[u].feature] = i;
     }
@@ -79,26 +80,26 @@ class SlotAllocator {
 
   // Allocates slots for all sums of an instruction. Sums of kMaxAdds additions are spilled.
   void MakeRoom(std::span<const Use> uses) {
-    std::vector<std::uint32_t> fresh;
-    std::vector<std::uint32_t> kept;
-    std::vector<std::uint32_t> spilled;
+    auto& [fresh, kept, spilled, others] = room_;
+    for (auto* list : {&fresh, &kept, &spilled}) list->clear();
     for (const Use& use : uses) {
-      const auto it = slot_of_.find(use.feature);
-      if (it == slot_of_.end()) {
+      const std::uint32_t slot = slot_of_[use.feature];
+      if (slot == kNoSlot) {
         if (std::find(fresh.begin(), fresh.end(), use.feature) == fresh.end()) {
           fresh.push_back(use.feature);
         }
-      } else if (slots_[it->second].adds >= kMaxAdds) {
-        spilled.push_back(it->second);
+      } else if (slots_[slot].adds >= kMaxAdds) {
+        spilled.push_back(slot);
         fresh.push_back(use.feature);
-        Release(it->second);
+        Release(slot);
       } else {
-        kept.push_back(it->second);
+        kept.push_back(slot);
       }
     }
     const std::size_t room = free_.size() + std::max(most_, slots_.size()) - slots_.size();
     if (room < fresh.size()) {
-      for (const std::uint32_t p : Latest(kept, std::max(fresh.size() - room, kSpilledAtOnce))) {
+      FindLatest(std::max(fresh.size() - room, kSpilledAtOnce));
+      for (const std::uint32_t p : others) {
         spilled.push_back(p);
         Release(p);
       }
@@ -107,23 +108,26 @@ class SlotAllocator {
     for (const std::uint32_t feature : fresh) Take(feature);
   }
 
-  // Those in use, beside `kept`, whose features come again last.
-  std::vector<std::uint32_t> Latest(const std::vector<std::uint32_t>& kept, std::size_t count) {
-    std::vector<std::uint32_t> others;
+  // Others: those in use that are not kept, whose features come again last.
+  void FindLatest(std::size_t count) {
+    auto& [fresh, kept, spilled, others] = room_;
+    others.clear();
     for (std::uint32_t p = 0; p < slots_.size(); ++p) {
       if (slots_[p].adds > 0 && std::find(kept.begin(), kept.end(), p) == kept.end()) {
         others.push_back(p);
       }
     }
-    std::stable_sort(others.begin(), others.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return slots_[a].next > slots_[b].next;
-    });
-    if (others.size() > count) others.resize(count);
-    return others;
+    count = std::min(count, others.size());
+    std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count),
+                      others.end(), [&](std::uint32_t a, std::uint32_t b) {
+                        return slots_[a].next != slots_[b].next ? slots_[a].next > slots_[b].next
+                                                                : a < b;
+                      });
+    others.resize(count);
   }
 
   void Release(std::uint32_t slot) {
-    slot_of_.erase(slots_[slot].feature);
+    slot_of_[slots_[slot].feature] = kNoSlot;
     out_.columns.push_back(static_cast<std::int32_t>(slots_[slot].feature));
     slots_[slot].adds = 0;
     free_.push_back(slot);
@@ -140,7 +144,7 @@ class SlotAllocator {
   }
 
   void Add(const Use& use) {
-    const std::uint32_t p = slot_of_.at(use.feature);
+    const std::uint32_t p = slot_of_[use.feature];
     slots_[p].next = use.next;
     ++slots_[p].adds;
     float& word = Word(names_, use.word);
@@ -175,7 +179,12 @@ class SlotAllocator {
   std::vector<Float4> names_;  // the run's words, with slots
   std::vector<Use> uses_;
   std::vector<std::size_t> first_;  // of each instruction's uses
-  std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
+  static constexpr std::uint32_t kNoSlot = ~0u;
+
+  std::vector<std::uint32_t> slot_of_;  // by feature
+  struct {
+    std::vector<std::uint32_t> fresh, kept, spilled, others;
+  } room_;  // lists of MakeRoom
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   SlottedInstructions out_;

@@ -517,7 +517,7 @@ class TapeWriter {
   void MergeSubtrees(std::size_t most_width) {
     SubtreeDeduplication subtrees(tape_.points, most_width);
     for (Pass& pass : list_) {
-      pass.merged = subtrees.Add(model_.trees[pass.tree], planned_[pass.tree]);
+      pass.merged = subtrees.Add(planned_[pass.tree]);
       pass.batch = subtrees.batch();
     }
     tape_.subtrees = subtrees.Write(tape_.subtree_keys, tape_.subtree_features);
@@ -714,6 +714,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
         .Run(rules, offsets, options.batch_width / passes.size());
     out.tapes.push_back(std::move(tape));
   }
+  ParallelFor(planned.size(), [&](std::size_t t) { planned[t] = {}; });  // they are many
   return out;
 }
 
