@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -70,17 +71,7 @@ class SubtreeDeduplication {
   std::size_t width_ = 0;  // of the open batch
   std::uint32_t batch_ = 0;
   // Not yet full ones of the open batch, by output and path.
-  struct StandHash {
-    std::size_t operator()(const std::vector<std::uint32_t>& stand) const {
-      std::uint64_t hash = 0;
-      for (const std::uint32_t word : stand) {
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
-      }
-      return hash;
-    }
-  };
-  std::unordered_map<std::vector<std::uint32_t>, std::vector<std::uint32_t>, StandHash> open_;
+  std::unordered_map<std::u32string_view, std::vector<std::uint32_t>> open_;
   std::vector<Joint> joints_;
 };
 

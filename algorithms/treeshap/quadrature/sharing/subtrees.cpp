@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/treeshap/sorted_set.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
@@ -155,6 +156,7 @@ class Planner {
   // The own features, in preorder, and the distinct cuts of each.
   void Cut(std::int32_t root, PlannedSubtree& subtree) {
     std::vector<std::int32_t>& features = subtree.features;
+    features.reserve(path_.size() + 8);
     const auto first = static_cast<std::size_t>(root);
     const std::size_t end = first + 2 * static_cast<std::size_t>(leaves_[first]) - 1;
     cuts_.clear();
@@ -168,6 +170,8 @@ class Planner {
     std::sort(cuts_.begin(), cuts_.end());
     cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
     subtree.own = static_cast<std::uint32_t>(features.size());
+    subtree.cuts.reserve(cuts_.size());
+    subtree.cuts_end.reserve(subtree.own);
     auto cut = cuts_.begin();
     for (std::uint32_t i = 0; i < subtree.own; ++i) {
       const PathFeature above = path_.ValueOf({.feature = features[i]});
@@ -183,11 +187,11 @@ class Planner {
     sorted_ = path_;
     std::ranges::sort(sorted_, {}, &PathFeature::feature);
     subtree.stand.reserve(1 + 3 * sorted_.size());
-    subtree.stand.push_back(static_cast<std::uint32_t>(tree_.group));
+    subtree.stand = static_cast<char32_t>(tree_.group);
     for (const PathFeature& f : sorted_) {
-      subtree.stand.insert(subtree.stand.end(), {static_cast<std::uint32_t>(f.feature) << 1 |
-                                                     (f.missing_inside ? 1u : 0u),
-                                                 f.bottom, f.ceiling});
+      subtree.stand += static_cast<char32_t>(f.feature << 1 | (f.missing_inside ? 1 : 0));
+      subtree.stand += static_cast<char32_t>(f.bottom);
+      subtree.stand += static_cast<char32_t>(f.ceiling);
     }
   }
 
@@ -200,11 +204,6 @@ class Planner {
   PathFeatures<PathFeature> path_;
   std::vector<PlannedSubtree> subtrees_;
 };
-
-void SortUnique(std::vector<float>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 }  // namespace
 
@@ -222,14 +221,14 @@ RankTable::RankTable(const AnnotatedModel& model) {
           own[static_cast<std::size_t>(node.feature)].push_back(node.threshold);
       }
     }
-    for (auto& list : own) SortUnique(list);
+    for (auto& list : own) {
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+    }
   });
   std::vector<std::vector<float>>& all = lists.back();
   ParallelFor(all.size(), [&](std::size_t f) {
-    for (std::size_t b = 0; b < kRankBlocks; ++b) {
-      all[f].insert(all[f].end(), lists[b][f].begin(), lists[b][f].end());
-    }
-    SortUnique(all[f]);
+    for (std::size_t b = 0; b < kRankBlocks; ++b) MergeSorted(all[f], lists[b][f]);
   });
   begin_.push_back(0);
   fits_ = true;
@@ -252,6 +251,7 @@ bool WriteKey(PlannedSubtree& subtree) {
   std::uint32_t keys[2] = {1, 1};
   std::uint32_t upper = 0;
   subtree.key.clear();
+  subtree.key.reserve(8 * subtree.features.size() + 2 * subtree.cuts.size());
   Digit digit;
   for (std::size_t i = 0; i < subtree.features.size(); ++i) {
     const bool own = i < subtree.own;

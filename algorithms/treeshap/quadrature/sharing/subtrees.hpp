@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "algorithms/treeshap/model/path_features.hpp"
@@ -96,7 +97,7 @@ struct PathFeature {
 struct PlannedSubtree {
   std::int32_t root = -1;
   PathFeatures<PathFeature> path;
-  std::vector<std::uint32_t> stand;    //!< what merged subtrees have in common: output and path
+  std::u32string stand;                //!< what merged subtrees have in common: output and path
   std::vector<std::int32_t> features;  //!< own first
   std::uint32_t own = 0;
   //! For each own feature, ascending: ranks of its thresholds within the path's interval. Other
