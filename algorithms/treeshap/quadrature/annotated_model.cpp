@@ -155,14 +155,17 @@ class LeafErrors {
     constexpr double kError = 0x1p-23;
     constexpr double kMost = 2 * 4 * 1.02;  // 1 / (4 n^2 - 1) of an integral beside its estimate
     const std::size_t d = path_.size();
-    if (value == 0 || d <= 2 * static_cast<std::size_t>(points_)) return;
+    const auto least = 2 * static_cast<std::size_t>(points_) + 1;
+    if (value == 0 || d < least) return;
     // beyond_[i]: the chance of i - d or beyond, whichever way the row goes at every factor.
     beyond_.assign(2 * d + 3, 0);
     std::fill_n(beyond_.begin(), d + 1, 1.0);
+    // After m factors those below least + m no longer matter, and those above d + m are 0.
+    std::size_t m = 0;
     for (const Factor& f : path_) {
       const double inside = (1 - f.cover) / 4, outside = f.cover / 4;
-      double before = beyond_[0];
-      for (std::size_t i = 0; i + 1 < beyond_.size(); ++i) {
+      double before = beyond_[least + m++];
+      for (std::size_t i = least + m; i <= d + m; ++i) {
         const double here = beyond_[i];
         const double sides = before + beyond_[i + 1];
         beyond_[i] = std::max((1 + f.cover) / 2 * here + inside * sides,
