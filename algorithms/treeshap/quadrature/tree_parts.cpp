@@ -101,12 +101,12 @@ AnnotatedModel CutTrees(AnnotatedModel model, std::size_t most_leaves) {
   std::vector<std::vector<AnnotatedTree>> parts_of(model.trees.size());
   ParallelFor(parts_of.size(), [&](std::size_t t) {
     AnnotatedTree& tree = model.trees[t];
-    TreeParts parts(tree, most_leaves);
-    if (parts.repeated() > 0 && 4 * parts.repeated() <= tree.nodes.size() / 2) {
-      parts.Write(parts_of[t]);
-    } else {
-      parts_of[t].push_back(std::move(tree));
+    const std::size_t splits = tree.nodes.size() / 2;
+    if (splits >= most_leaves) {
+      TreeParts parts(tree, most_leaves);
+      if (parts.repeated() > 0 && 4 * parts.repeated() <= splits) return parts.Write(parts_of[t]);
     }
+    parts_of[t].push_back(std::move(tree));
   });
   model.trees.clear();
   for (auto& parts : parts_of) std::ranges::move(parts, std::back_inserter(model.trees));
