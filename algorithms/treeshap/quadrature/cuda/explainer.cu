@@ -52,7 +52,7 @@ TapePlan PlanRanges(const Tape& tape, AccumulatorLayout layout, std::size_t targ
 
 // A tape in device memory with its stream.
 struct DeviceValueTape {
-  Tape tape;  // words freed after the upload
+  Tape tape;
   DeviceArray<Float4> words;
   DeviceArray<TapeRange> ranges;
   CudaStream stream;
