@@ -147,7 +147,7 @@ class ThroughputProtocol final : public harness::Protocol {
   // lie below its answers, within the roughest method's error.
   static harness::Verification Verify(const QuantileSketch& fresh, const std::vector<float>& values,
                                       const Feed& feed) {
-    constexpr double kRoughest = 0.4;  // KLL of ten values errs by 0.29 on a million
+    constexpr double kRoughest = 0.35;  // KLL of ten values errs by 0.29 on a million
     const auto sketch = fresh.empty_clone();
     feed(*sketch);
     double error = 1;
