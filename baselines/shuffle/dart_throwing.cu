@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/bijective/kernels.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "base/cuda/memory.hpp"
@@ -19,8 +19,6 @@ namespace retable::shuffle {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kEach = 8;
-constexpr std::uint32_t kTile = kThreads * kEach;
 constexpr std::uint32_t kFree = 0xFFFFFFFFu;
 
 template <class Throw>
@@ -48,72 +46,6 @@ __global__ void ThrowCurand(std::uint64_t seed, std::uint32_t* table, std::uint6
   });
 }
 
-__device__ std::uint32_t CountTile(const std::uint32_t* table, std::uint64_t places,
-                                   std::uint32_t (&items)[kEach], std::uint32_t (&valid)[kEach],
-                                   std::uint32_t* warps, std::uint32_t& before) {
-  const std::uint64_t first =
-      blockIdx.x * std::uint64_t{kTile} + (threadIdx.x >> 5) * (32 * kEach) + (threadIdx.x & 31);
-  std::uint32_t count = 0, total = 0;
-  for (int e = 0; e < kEach; ++e) {
-    items[e] = first + e * 32 < places ? table[first + e * 32] : kFree;
-    valid[e] = __ballot_sync(0xFFFFFFFFu, items[e] != kFree);
-    count += __popc(valid[e]);
-  }
-  if ((threadIdx.x & 31) == 0) warps[threadIdx.x >> 5] = count;
-  __syncthreads();
-  before = 0;
-  for (unsigned w = 0; w < kThreads / 32; ++w) {
-    if (w < threadIdx.x >> 5) before += warps[w];
-    total += warps[w];
-  }
-  return total;
-}
-
-__global__ void CountFilled(const std::uint32_t* table, std::uint64_t places,
-                            std::uint32_t* counts) {
-  __shared__ std::uint32_t warps[kThreads / 32];
-  std::uint32_t items[kEach], valid[kEach], before;
-  const std::uint32_t total = CountTile(table, places, items, valid, warps, before);
-  if (threadIdx.x == 0) counts[blockIdx.x] = total;
-}
-
-// One block of 1024 threads: exclusive sums in place.
-__global__ void ScanFilled(std::uint32_t* counts, std::uint32_t tiles) {
-  __shared__ std::uint32_t sums[1024];
-  const std::uint32_t each = (tiles + 1023) / 1024;
-  const std::uint32_t first = threadIdx.x * each;
-  const std::uint32_t last = first + each < tiles ? first + each : tiles;
-  std::uint32_t sum = 0;
-  for (std::uint32_t t = first; t < last; ++t) sum += counts[t];
-  sums[threadIdx.x] = sum;
-  for (std::uint32_t d = 1; d < 1024; d *= 2) {
-    __syncthreads();
-    const std::uint32_t other = threadIdx.x >= d ? sums[threadIdx.x - d] : 0;
-    __syncthreads();
-    sums[threadIdx.x] += other;
-  }
-  std::uint32_t running = sums[threadIdx.x] - sum;
-  for (std::uint32_t t = first; t < last; ++t) {
-    const std::uint32_t own = counts[t];
-    counts[t] = running;
-    running += own;
-  }
-}
-
-template <class Item>
-__global__ void CloseUp(const std::uint32_t* table, std::uint64_t places,
-                        const std::uint32_t* starts, const Item* in, Item* out) {
-  __shared__ std::uint32_t warps[kThreads / 32];
-  std::uint32_t items[kEach], valid[kEach], before;
-  CountTile(table, places, items, valid, warps, before);
-  std::uint64_t at = std::uint64_t{starts[blockIdx.x]} + before;
-  const std::uint32_t lane = threadIdx.x & 31;
-  for (int e = 0; e < kEach; ++e) {
-    if (items[e] != kFree) out[at + __popc(valid[e] & ((1u << lane) - 1))] = in[items[e]];
-    at += __popc(valid[e]);
-  }
-}
-
 class CudaDarts final : public CudaShuffler {
  public:
   explicit CudaDarts(const std::string& rng) : curand_(rng == "curand") {
@@ -123,12 +55,12 @@ class CudaDarts final : public CudaShuffler {
   void prepare(std::uint64_t n, std::size_t) override {
     if (n > 0x7FFFFFFFull) throw std::invalid_argument("DartThrowing takes up to 2^31 - 1 items");
     table_.Reserve(2 * n);
-    counts_.Reserve(2 * n / kTile + 1);
+    counts_.Reserve(2 * n / kBijectTile + 1);
   }
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
     const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
-    const auto tiles = static_cast<unsigned>((2 * n + kTile - 1) / kTile);
+    const auto tiles = static_cast<unsigned>((2 * n + kBijectTile - 1) / kBijectTile);
     CheckCuda(cudaMemsetAsync(table_.data(), 0xFF, 2 * n * sizeof(std::uint32_t), stream),
               "cudaMemsetAsync");
     if (curand_) {
@@ -136,13 +68,14 @@ class CudaDarts final : public CudaShuffler {
     } else {
       ThrowCounter<<<blocks, kThreads, 0, stream>>>(Philox4x32::FromSeed(seed), table_.data(), n);
     }
-    CountFilled<<<tiles, kThreads, 0, stream>>>(table_.data(), 2 * n, counts_.data());
-    ScanFilled<<<1, 1024, 0, stream>>>(counts_.data(), tiles);
+    // A free place is no item's number: the filled ones close up as values of a bijection do.
+    const StoredValues filled{table_.data(), 2 * n};
+    CountValid<<<tiles, kBijectThreads, 0, stream>>>(filled, n, 2 * n, counts_.data());
+    ScanCounts<<<1, 1024, 0, stream>>>(counts_.data(), tiles);
     WithItemType(item_bytes, [&](auto item) {
       using Item = decltype(item);
-      CloseUp<<<tiles, kThreads, 0, stream>>>(table_.data(), 2 * n, counts_.data(),
-                                              static_cast<const Item*>(in),
-                                              static_cast<Item*>(out));
+      GatherValid<<<tiles, kBijectThreads, 0, stream>>>(
+          filled, static_cast<const Item*>(in), static_cast<Item*>(out), n, 2 * n, counts_.data());
     });
     CheckCuda(cudaGetLastError(), "DartThrowing");
   }
