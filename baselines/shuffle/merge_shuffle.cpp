@@ -8,11 +8,9 @@
 //! 2015.
 
 #include <algorithm>
-#include <memory>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
-#include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "base/parallel.hpp"
 #include "baselines/shuffle/fisher_yates.hpp"
 
@@ -45,7 +43,8 @@ void Merge(Item* items, std::uint64_t middle, std::uint64_t n, PhiloxEngine& ran
 }
 
 template <class Item>
-void MergeShuffle(Item* items, std::uint64_t n, std::uint64_t seed) {
+void MergeShuffle(const Item* in, Item* items, std::uint64_t n, std::uint64_t seed) {
+  std::copy_n(in, n, items);
   ParallelFor((n + kMergeBlock - 1) / kMergeBlock, [&](std::uint64_t b) {
     PhiloxEngine random(seed, kCoinStream + ((2 * b + 1) << 8));
     FisherYates(items + b * kMergeBlock, std::min(kMergeBlock, n - b * kMergeBlock), random);
@@ -61,21 +60,13 @@ void MergeShuffle(Item* items, std::uint64_t n, std::uint64_t seed) {
   }
 }
 
-class MergeShuffler final : public Shuffler {
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    WithItems(in, out, item_bytes, [&](const auto* source, auto* items) {
-      std::copy_n(source, n, items);
-      MergeShuffle(items, n, seed);
-    });
-  }
-};
-
 RETABLE_REGISTER(Shuffler, merge_shuffle,
                  {.name = "MergeShuffle",
                   .summary = "shuffled blocks, merged at random, level by level",
                   .citation = "Bacher et al. 2015, arXiv:1508.03167",
-                  .make = [](const Parameters&) { return std::make_unique<MergeShuffler>(); }});
+                  .make = [](const Parameters&) {
+                    return MakeItemMethod([](auto... a) { MergeShuffle(a...); });
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

@@ -12,12 +12,10 @@
 //! Sources: Rao 1961; Sandelius 1962; Bacher, Bodini, Hollender, Lumbroso 2015, arXiv:1508.03167.
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
-#include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
 #include "base/parallel.hpp"
 #include "baselines/shuffle/fisher_yates.hpp"
@@ -108,31 +106,18 @@ void RaoSandelius(const Item* in, Item* out, std::uint64_t n, std::uint64_t smal
   });
 }
 
-class RaoSandeliusShuffler final : public Shuffler {
- public:
-  explicit RaoSandeliusShuffler(std::int64_t small) : small_(static_cast<std::uint64_t>(small)) {
-    if (small < 1) throw std::invalid_argument("RS: bucket is at least 1 item");
-  }
-
- private:
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
-      RaoSandelius(source, target, n, small_, seed);
-    });
-  }
-
-  std::uint64_t small_;
-};
-
 RETABLE_REGISTER(Shuffler, rao_sandelius,
                  {.name = "RS",
                   .summary = "Rao-Sandelius: random halves, recursively, in parallel",
                   .citation = "Rao 1961; Sandelius 1962; Bacher et al. 2017",
                   .parameters = {{"bucket", kSmall, "items that Fisher-Yates finishes"}},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<RaoSandeliusShuffler>(
-                        IntegerParameter(p, "bucket", kSmall));
+                    const std::int64_t small = IntegerParameter(p, "bucket", kSmall);
+                    if (small < 1) throw std::invalid_argument("RS: bucket is at least 1 item");
+                    return MakeItemMethod(
+                        [small](const auto* in, auto* out, std::uint64_t n, std::uint64_t seed) {
+                          RaoSandelius(in, out, n, static_cast<std::uint64_t>(small), seed);
+                        });
                   }});
 
 }  // namespace

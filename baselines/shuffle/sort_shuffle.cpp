@@ -17,8 +17,7 @@
 #include <vector>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
-#include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "base/parallel.hpp"
 #include "baselines/shuffle/island_bits.hpp"
 
@@ -64,35 +63,30 @@ void ShuffleIslands(std::vector<Keyed>& keys, std::uint64_t seed) {
   }
 }
 
-class SortShuffler final : public Shuffler {
- public:
-  explicit SortShuffler(bool islands) : islands_(islands) {}
+template <class Item>
+void SortShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, bool islands) {
+  std::vector<Keyed> keys = SortedKeys(n, seed, islands ? IslandKeyBits(n) : 64);
+  if (islands) ShuffleIslands(keys, seed);
+  ParallelBlocks(n, kSortBlock, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t j = begin; j < end; ++j) out[j] = in[keys[j].index];
+  });
+}
 
- private:
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    std::vector<Keyed> keys = SortedKeys(n, seed, islands_ ? IslandKeyBits(n) : 64);
-    if (islands_) ShuffleIslands(keys, seed);
-    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
-      ParallelBlocks(n, kSortBlock, [&](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t j = begin; j < end; ++j) target[j] = source[keys[j].index];
-      });
-    });
-  }
-  bool islands_;
-};
+std::unique_ptr<Shuffler> MakeSortShuffle(bool islands) {
+  return MakeItemMethod([islands](auto... a) { SortShuffle(a..., islands); });
+}
 
 RETABLE_REGISTER(Shuffler, sort_shuffle,
                  {.name = "SortShuffle",
                   .summary = "sorts by random 64-bit keys",
                   .citation = "Mitchell et al. 2022, section 6",
-                  .make = [](const Parameters&) { return std::make_unique<SortShuffler>(false); }});
+                  .make = [](const Parameters&) { return MakeSortShuffle(false); }});
 
 RETABLE_REGISTER(Shuffler, sort_islands,
                  {.name = "SortIslands",
                   .summary = "sorts by short random keys, then shuffles runs of equal keys",
                   .citation = "the method of PyTorch's randperm",
-                  .make = [](const Parameters&) { return std::make_unique<SortShuffler>(true); }});
+                  .make = [](const Parameters&) { return MakeSortShuffle(true); }});
 
 }  // namespace
 }  // namespace retable::shuffle

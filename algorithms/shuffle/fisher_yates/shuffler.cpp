@@ -2,12 +2,10 @@
 //! "FisherYates" on the CPU.
 
 #include <bit>
-#include <memory>
 
 #include "algorithms/shuffle/fisher_yates/fisher_yates.hpp"
-#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
 #include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
@@ -37,21 +35,14 @@ void FisherYatesShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_
   ParallelFor(buckets, [&](std::uint64_t b) { shuffle_bucket(b, start[b], start[b + 1]); });
 }
 
-class FisherYatesShuffler final : public Shuffler {
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
-      FisherYatesShuffle(source, target, n, seed);
-    });
-  }
-};
-
 RETABLE_REGISTER(
     Shuffler, fisher_yates,
     {.name = "FisherYates",
      .summary = "swaps whose targets are drawn in blocks; past the cache within random buckets",
      .citation = "ours, after Fisher and Yates 1938, Rao 1961, Sandelius 1962 and Lemire 2019",
-     .make = [](const Parameters&) { return std::make_unique<FisherYatesShuffler>(); }});
+     .make = [](const Parameters&) {
+       return MakeItemMethod([](auto... a) { FisherYatesShuffle(a...); });
+     }});
 
 }  // namespace
 }  // namespace retable::shuffle

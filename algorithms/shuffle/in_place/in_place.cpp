@@ -6,9 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
 #include "base/parallel.hpp"
 
@@ -170,20 +169,17 @@ void ShuffleByExchange(const void* in, void* out, std::uint64_t n, std::size_t i
 
 namespace {
 
-class InPlaceShuffler final : public Shuffler {
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    const auto* bytes = static_cast<const std::byte*>(in);
-    std::copy_n(bytes, n * item_bytes, static_cast<std::byte*>(out));
-    ShuffleInPlace(out, n, item_bytes, seed);
-  }
-};
-
 RETABLE_REGISTER(Shuffler, in_place,
                  {.name = "InPlace",
                   .summary = "partition shuffle without a second array: segments change places",
                   .citation = "ours",
-                  .make = [](const Parameters&) { return std::make_unique<InPlaceShuffler>(); }});
+                  .make = [](const Parameters&) {
+                    return MakeItemMethod(
+                        [](const auto* in, auto* out, std::uint64_t n, std::uint64_t seed) {
+                          std::copy_n(in, n, out);
+                          ShuffleInPlace(out, n, sizeof(*out), seed);
+                        });
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
-#include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
 #include "base/simd_target.hpp"
@@ -145,29 +143,27 @@ bool FindWalkEnds(const FeistelCipher& cipher, WalkEnds& ends) {
 
 namespace {
 
-class FeistelShuffler final : public Shuffler {
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    const FeistelCipher cipher = MakeFeistelCipher(n, seed);
-    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
-      ParallelBlocks(n, kHostBlock, [&](std::uint64_t begin, std::uint64_t end) {
-        std::uint32_t order[kHostBatch];
-        for (std::uint64_t j = begin; j < end; j += kHostBatch) {
-          const std::uint64_t count = std::min(kHostBatch, end - j);
-          std::iota(order, order + count, static_cast<std::uint32_t>(j));
-          CycleWalkMany(cipher, order, count);
-          for (std::uint64_t k = 0; k < count; ++k) target[j + k] = source[order[k]];
-        }
-      });
-    });
-  }
-};
+template <class Item>
+void FeistelShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed) {
+  const FeistelCipher cipher = MakeFeistelCipher(n, seed);
+  ParallelBlocks(n, kHostBlock, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint32_t order[kHostBatch];
+    for (std::uint64_t j = begin; j < end; j += kHostBatch) {
+      const std::uint64_t count = std::min(kHostBatch, end - j);
+      std::iota(order, order + count, static_cast<std::uint32_t>(j));
+      CycleWalkMany(cipher, order, count);
+      for (std::uint64_t k = 0; k < count; ++k) out[j + k] = in[order[k]];
+    }
+  });
+}
 
 RETABLE_REGISTER(Shuffler, rectangle,
                  {.name = "Rectangle",
                   .summary = "Feistel network on an a x b rectangle barely over n; no scan",
                   .citation = "ours, after Black and Rogaway 2002",
-                  .make = [](const Parameters&) { return std::make_unique<FeistelShuffler>(); }});
+                  .make = [](const Parameters&) {
+                    return MakeItemMethod([](auto... a) { FeistelShuffle(a...); });
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

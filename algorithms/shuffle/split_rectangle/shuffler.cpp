@@ -9,8 +9,7 @@
 
 #include "algorithms/common/bulk_random.hpp"
 #include "algorithms/common/parameters.hpp"
-#include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
 #include "base/parallel.hpp"
 
@@ -59,7 +58,12 @@ void ForEachBucket(const Philox4x32& random, std::uint32_t buckets, std::uint64_
 
 template <class Item>
 void SplitShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
-                  std::uint32_t buckets) {
+                  std::int64_t bucket_items) {
+  const std::uint32_t buckets = SplitBuckets(n, bucket_items);
+  if (buckets == 1) {
+    const auto whole = Registry<Shuffler>::Instance().Make("Rectangle", Device::kCpu, {});
+    return whole->shuffle(in, out, n, sizeof(Item), seed);
+  }
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   const auto between = std::make_unique_for_overwrite<Item[]>(n);
   const auto start = SplitByDigits(buckets, in, between.get(), n,
@@ -83,37 +87,17 @@ void SplitShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed
   });
 }
 
-class SplitRectangleShuffler final : public Shuffler {
- public:
-  explicit SplitRectangleShuffler(std::int64_t bucket_items) : bucket_items_(bucket_items) {
-    SplitBuckets(0, bucket_items);
-  }
-
- private:
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
-    if (buckets == 1) {
-      const auto whole = Registry<Shuffler>::Instance().Make("Rectangle", Device::kCpu, {});
-      return whole->shuffle(in, out, n, item_bytes, seed);
-    }
-    WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
-      SplitShuffle(source, target, n, seed, buckets);
-    });
-  }
-
-  std::int64_t bucket_items_;
-};
-
-RETABLE_REGISTER(
-    Shuffler, split_rectangle,
-    {.name = "SplitRectangle",
-     .summary = "one level of Partition, then the rectangle cipher within buckets",
-     .citation = "ours",
-     .parameters = {{"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"}},
-     .make = [](const Parameters& p) {
-       return std::make_unique<SplitRectangleShuffler>(IntegerParameter(p, "bucket", 0));
-     }});
+RETABLE_REGISTER(Shuffler, split_rectangle,
+                 {.name = "SplitRectangle",
+                  .summary = "one level of Partition, then the rectangle cipher within buckets",
+                  .citation = "ours",
+                  .parameters = {{"bucket", std::int64_t{0},
+                                  "items of a bucket on average; 0: by n"}},
+                  .make = [](const Parameters& p) {
+                    const std::int64_t items = IntegerParameter(p, "bucket", 0);
+                    SplitBuckets(0, items);  // refuses wrong ones
+                    return MakeItemMethod([items](auto... a) { SplitShuffle(a..., items); });
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

@@ -3,13 +3,10 @@
 
 #include "algorithms/shuffle/partition/partition.hpp"
 
-#include <memory>
-
 #include "algorithms/shuffle/in_place/in_place.hpp"
-#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 #include "algorithms/shuffle/partition/cpu/in_memory_bucket.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
 #include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
@@ -28,6 +25,9 @@ void ShuffleBucket(const Philox4x32& random, const PartitionPlan& plan, std::uin
 
 template <class Item>
 void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed) {
+  if (n > kMaxPartition) {
+    return ShuffleByExchange(in, out, n, sizeof(Item), seed, kExchangeChunk);
+  }
   const PartitionPlan plan = MakePartitionPlan(n);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   if (plan.buckets == 1) return ShuffleInMemory(random, 0, in, out, static_cast<std::uint32_t>(n));
@@ -45,22 +45,13 @@ void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t 
   });
 }
 
-class PartitionShuffler final : public Shuffler {
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    if (n > kMaxPartition) {
-      return ShuffleByExchange(in, out, n, item_bytes, seed, kExchangeChunk);
-    }
-    WithItems(in, out, item_bytes,
-              [&](const auto* source, auto* target) { PartitionShuffle(source, target, n, seed); });
-  }
-};
-
 RETABLE_REGISTER(Shuffler, partition,
                  {.name = "Partition",
                   .summary = "stable partition by counter-based digits, then in-memory buckets",
                   .citation = "ours, after Rao 1961, Sandelius 1962 and Sanders 1998",
-                  .make = [](const Parameters&) { return std::make_unique<PartitionShuffler>(); }});
+                  .make = [](const Parameters&) {
+                    return MakeItemMethod([](auto... a) { PartitionShuffle(a...); });
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle
