@@ -74,8 +74,7 @@ std::string Bytes(std::int64_t bytes) {
 
 //! The OpenML ids that names stand for; embedded and generated ones need no fetching.
 //! @throws UnknownDataset
-std::vector<int> OpenMlIds(const std::vector<std::string>& names, OpenMlServer* server,
-                           std::ostream& err) {
+std::vector<int> OpenMlIds(const std::vector<std::string>& names, std::ostream& err) {
   std::vector<int> ids;
   const auto add = [&ids](int id) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
@@ -88,17 +87,7 @@ std::vector<int> OpenMlIds(const std::vector<std::string>& names, OpenMlServer* 
       continue;
     }
     if (const Suite* suite = DataRegistry::BuiltIn().FindSuite(name)) {
-      std::vector<int> members = suite->members;
-      // The server's own list where it has one; the registry's is the same by definition.
-      if (server != nullptr) {
-        try {
-          members = ParseStudy(server->StudyBody(suite->openml));
-        } catch (const std::runtime_error& error) {
-          err << "the list of " << suite->title << " is taken from the registry: " << error.what()
-              << '\n';
-        }
-      }
-      for (const int id : members) add(id);
+      for (const int id : suite->members) add(id);
       continue;
     }
     for (const Member& member : Catalog().Resolve(name, FetchPolicy::kNone)) {
@@ -231,7 +220,7 @@ int Fetch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   OpenMlServer server(ServerOptions::FromEnvironment());
   Cache cache(Cache::DefaultRoot());
   CheckWritable(cache.root());
-  const std::vector<int> ids = OpenMlIds(arguments.names, &server, err);
+  const std::vector<int> ids = OpenMlIds(arguments.names, err);
   ProgressLine line(err);
   std::size_t done = 0;
   FetchManyOptions options;
@@ -280,7 +269,7 @@ std::vector<CacheRecord> Records(const Cache& cache, const std::vector<std::stri
                                  std::ostream& err, std::size_t& absent) {
   if (names.empty()) return cache.List();
   std::vector<CacheRecord> records;
-  for (const int id : OpenMlIds(names, nullptr, err)) {
+  for (const int id : OpenMlIds(names, err)) {
     if (auto record = cache.Find(id)) {
       records.push_back(std::move(*record));
     } else {

@@ -73,7 +73,6 @@ inline bool FuzzJson(const std::uint8_t* data, std::size_t size) {
   };
   attempt([&] { return ParseDescription(body).id > 0; });
   attempt([&] { return !ParseFeatures(body).empty(); });
-  attempt([&] { return !ParseStudy(body).empty(); });
   if (const auto error = ParseApiError(body)) {
     for (const char c : Describe(*error)) {
       if (static_cast<unsigned char>(c) < 0x20) std::abort();

@@ -512,15 +512,6 @@ void Cache::Mirror(const std::vector<CacheRecord>& records, const fs::path& targ
         fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", r.id, r.name, r.rows, r.attributes,
                     r.text_bytes, r.md5, r.sha256, r.complete ? "complete" : "subset", r.source);
   }
-  for (const Suite& suite : DataRegistry::BuiltIn().suites()) {
-    Json ids = Json::array();
-    for (const int id : suite.members) ids.push_back(std::to_string(id));
-    const Json study = {{"study",
-                         {{"id", std::to_string(suite.openml)},
-                          {"name", suite.title},
-                          {"data", {{"data_id", ids}}}}}};
-    WriteAtomically(target / "api/v1/json/study" / std::to_string(suite.openml), study.dump());
-  }
   std::string manifest = "id\tname\trows\tattributes\ttext_bytes\tmd5\tsha256\tcoverage\tsource\n";
   for (const auto& [id, line] : lines) manifest += line + '\n';
   WriteAtomically(target / "MANIFEST.tsv", manifest);

@@ -419,8 +419,6 @@ TEST_F(OpenMlClient, SpeaksTheComingVersionToo) {
       connection.Reply(200, features);
     else if (request.path == kFile)
       connection.Reply(200, kText);
-    else if (request.path == "/studies/99")
-      connection.Reply(200, R"({"data_ids":[7,8],"task_ids":[1,2]})");
     else if (request.path == "/datasets/8")
       connection.Reply(
           404,
@@ -430,7 +428,6 @@ TEST_F(OpenMlClient, SpeaksTheComingVersionToo) {
   });
   client.emplace(Quick(server->base()));
   ExpectWhole(Fetch());
-  EXPECT_EQ(ParseStudy(client->StudyBody(99)), (std::vector<int>{7, 8}));
   EXPECT_THROW(Fetch(8), FetchError);
 }
 

@@ -150,23 +150,6 @@ std::vector<Feature> ParseFeatures(std::string_view body) {
   return features;
 }
 
-std::vector<int> ParseStudy(std::string_view body) {
-  const Json tree = ParseTree(body);
-  const Json& study = Unwrap(tree, "study");
-  const Json& ids = MemberOf(study, "data_ids").is_null()
-                        ? MemberOf(MemberOf(study, "data"), "data_id")
-                        : MemberOf(study, "data_ids");
-  std::vector<int> members;
-  for (const std::string& text : Texts(ids)) {
-    int id = 0;
-    std::from_chars(text.data(), text.data() + text.size(), id);
-    if (id <= 0) throw ShapeError("a study with a data id \"" + text.substr(0, 20) + "\"");
-    members.push_back(id);
-  }
-  if (members.empty()) throw ShapeError("an answer which is no study, or an empty one");
-  return members;
-}
-
 std::optional<ApiError> ParseApiError(std::string_view body) {
   Json tree;
   try {

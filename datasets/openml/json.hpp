@@ -52,8 +52,6 @@ struct ApiError {
 Description ParseDescription(std::string_view body);
 //! @throws ShapeError
 std::vector<Feature> ParseFeatures(std::string_view body);
-//! The data ids of a study (suite). @throws ShapeError
-std::vector<int> ParseStudy(std::string_view body);
 //! The error in a body, in any of the forms, or nothing.
 std::optional<ApiError> ParseApiError(std::string_view body);
 //! True for an HTML page, whatever the server calls it.

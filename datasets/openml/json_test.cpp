@@ -94,9 +94,6 @@ TEST(OpenMlJson, ShapesOfV1AndV2AreTheSame) {
       ParseFeatures(R"({"data_features":{"feature":{"index":"0","name":"a","is_target":"true"}}})");
   ASSERT_EQ(one.size(), 1u);
   EXPECT_TRUE(one[0].is_target);
-  EXPECT_EQ(ParseStudy(R"({"study":{"data":{"data_id":"3"},"tasks":{"task_id":["1","2"]}}})"),
-            (std::vector<int>{3}));
-  EXPECT_EQ(ParseStudy(R"({"data_ids":[3,6]})"), (std::vector<int>{3, 6}));
   const auto detail = ParseApiError(R"({"detail":{"code":"111","message":"none"}})");
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->code, 111);
@@ -109,7 +106,6 @@ TEST(OpenMlJson, NonsenseIsRefused) {
         "{\"data_features\":{\"feature\":[{}]}}", "\xEF\xBB\xBF", "{\"a\":\xff}"}) {
     EXPECT_THROW(ParseDescription(body), ShapeError) << body;
     EXPECT_THROW(ParseFeatures(body), ShapeError) << body;
-    EXPECT_THROW(ParseStudy(body), ShapeError) << body;
   }
 }
 

@@ -214,11 +214,6 @@ std::string OpenMlServer::FeaturesBody(int id) {
                  "the features of data set " + n);
 }
 
-std::string OpenMlServer::StudyBody(int id) {
-  const std::string n = std::to_string(id);
-  return ApiBody("/api/v1/json/study/" + n, "/studies/" + n, "suite " + n);
-}
-
 std::string OpenMlServer::FileUrl(const std::string& url) const {
   const bool web = url.rfind("http://", 0) == 0 || url.rfind("https://", 0) == 0;
   const std::string path = SafePath(url);

@@ -53,7 +53,6 @@ class OpenMlServer {
   //! The raw body of a description, and so on. @throws FetchError
   std::string DescriptionBody(int id);
   std::string FeaturesBody(int id);
-  std::string StudyBody(int id);
 
   //! Downloads a description's url into `part`, going on where an earlier attempt stopped.
   //! @param max_bytes 0: no limit  @throws FetchError; what came stays in `part`
