@@ -1,34 +1,14 @@
 #include "datasets/arff/date.hpp"
 
 #include <cctype>
+#include <chrono>
 #include <cstdint>
 
 namespace retable::datasets {
 namespace {
 
-//! Days since 1970-01-01 (Hinnant, "chrono-compatible low-level date algorithms").
-std::int64_t DaysFromCivil(std::int64_t y, int m, int d) {
-  y -= m <= 2;
-  const std::int64_t era = (y >= 0 ? y : y - 399) / 400;
-  const std::int64_t year_of_era = y - era * 400;
-  const std::int64_t day_of_year = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-  const std::int64_t day_of_era =
-      year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-  return era * 146097 + day_of_era - 719468;
-}
-
-bool IsLeap(std::int64_t y) {
-  return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-}
-
-int DaysInMonth(std::int64_t y, int m) {
-  constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return m == 2 && IsLeap(y) ? 29 : kDays[m - 1];
-}
-
 struct DateFields {
-  std::int64_t year = 1970;
-  int month = 1, day = 1, hour = 0, minute = 0, second = 0, milli = 0;
+  int year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0, milli = 0;
 };
 
 struct Number {
@@ -107,8 +87,14 @@ std::optional<double> ParseDate(std::string_view text, std::string_view format) 
       ++f;
     }
   }
-  if (at != text.size() || fields.day > DaysInMonth(fields.year, fields.month)) return {};
-  const std::int64_t days = DaysFromCivil(fields.year, fields.month, fields.day);
+  // The calendar repeats after 400 years, of 146,097 days; a year of <chrono> has 16 bits.
+  namespace chrono = std::chrono;
+  const chrono::year_month_day date{chrono::year(2000 + fields.year % 400),
+                                    chrono::month(static_cast<unsigned>(fields.month)),
+                                    chrono::day(static_cast<unsigned>(fields.day))};
+  if (at != text.size() || !date.ok()) return {};
+  const std::int64_t days = chrono::sys_days(date).time_since_epoch().count() +
+                            (fields.year / 400 - 5) * std::int64_t{146097};
   const std::int64_t seconds =
       ((days * 24 + fields.hour) * 60 + fields.minute) * 60 + fields.second;
   return static_cast<double>(seconds) + fields.milli / 1000.0;
