@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -20,31 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOwnServer = "https://www.openml.org";
 
-//! Networks found dead, by base, and why; for the life of the process.
-class DeadNetworks {
- public:
-  static DeadNetworks& Instance() {
-    static DeadNetworks networks;
-    return networks;
-  }
-  std::string Why(const std::string& base) {
-    const std::lock_guard lock(mutex_);
-    const auto found = dead_.find(base);
-    return found == dead_.end() ? "" : found->second;
-  }
-  void Add(const std::string& base, const std::string& why) {
-    const std::lock_guard lock(mutex_);
-    dead_.emplace(base, why);
-  }
-  void Clear() {
-    const std::lock_guard lock(mutex_);
-    dead_.clear();
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> dead_;
-};
+//! Networks found dead, by base.
+KnownFailures dead_networks;
 
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -91,7 +67,7 @@ ServerOptions ServerOptions::FromEnvironment() {
 OpenMlServer::OpenMlServer(ServerOptions options) : options_(std::move(options)) {}
 
 void OpenMlServer::ForgetDeadNetworks() {
-  DeadNetworks::Instance().Clear();
+  dead_networks.Clear();
 }
 
 void OpenMlServer::CheckNetwork() const {
@@ -99,7 +75,7 @@ void OpenMlServer::CheckNetwork() const {
     throw FetchError(FetchError::Kind::kNoNetwork,
                      "the network is switched off (RETABLE_OPENML_URL=off)");
   }
-  const std::string why = DeadNetworks::Instance().Why(options_.base);
+  const std::string why = dead_networks.Why(options_.base);
   if (!why.empty()) throw FetchError(FetchError::Kind::kNoNetwork, why);
 }
 
@@ -128,7 +104,7 @@ void OpenMlServer::StaysInside(const std::string& url) const {
 
 void OpenMlServer::NoConnection(const std::string& why) const {
   const std::string text = "no connection to " + shown_base() + ": " + why;
-  DeadNetworks::Instance().Add(options_.base, text);
+  dead_networks.Add(options_.base, text);
   throw FetchError(FetchError::Kind::kNoNetwork, text);
 }
 

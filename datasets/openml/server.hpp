@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -28,6 +30,29 @@ class FetchError : public std::runtime_error {
   };
   FetchError(Kind kind_in, const std::string& what) : std::runtime_error(what), kind(kind_in) {}
   Kind kind;
+};
+
+//! What failed in this process, and why, so that nobody asks again. Thread-safe.
+class KnownFailures {
+ public:
+  //! Empty where nothing is known.
+  std::string Why(const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(key);
+    return found == known_.end() ? "" : found->second;
+  }
+  void Add(const std::string& key, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    known_.emplace(key, why);
+  }
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    known_.clear();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> known_;
 };
 
 struct ServerOptions {

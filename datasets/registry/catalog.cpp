@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -74,27 +73,8 @@ void FillFromRecord(Member& member, const CacheRecord& record) {
   member.complete = record.complete;
 }
 
-//! Failures of this process, so that a plan which names a data set often asks a server once.
-class Failures {
- public:
-  static Failures& Instance() {
-    static Failures failures;
-    return failures;
-  }
-  std::string Find(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    const auto found = known_.find(key);
-    return found == known_.end() ? "" : found->second;
-  }
-  void Add(const std::string& key, const std::string& why) {
-    const std::lock_guard lock(mutex_);
-    known_[key] = why;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> known_;
-};
+//! By server and data set: a plan which names a data set often asks for it once.
+KnownFailures failures;
 
 //! At plan time somebody waits.
 ServerOptions ImpatientServer() {
@@ -113,7 +93,7 @@ std::map<int, std::string> FetchCheap(Cache& cache, const std::vector<int>& ids)
   const auto key = [&](int id) { return server.base() + " " + std::to_string(id); };
   std::vector<int> wanted;
   for (const int id : ids) {
-    const std::string why = server.is_file() ? "" : Failures::Instance().Find(key(id));
+    const std::string why = server.is_file() ? "" : failures.Why(key(id));
     if (why.empty())
       wanted.push_back(id);
     else
@@ -124,7 +104,7 @@ std::map<int, std::string> FetchCheap(Cache& cache, const std::vector<int>& ids)
   for (const FetchOutcome& outcome : FetchMany(cache, server, wanted, many)) {
     if (outcome.present) continue;
     reasons[outcome.id] = outcome.error;
-    Failures::Instance().Add(key(outcome.id), outcome.error);
+    failures.Add(key(outcome.id), outcome.error);
   }
   return reasons;
 }
