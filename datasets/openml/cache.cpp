@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
 #include <unordered_set>
 
 #include "base/atomic_file.hpp"
@@ -38,49 +39,35 @@ std::string Now() {
   return text;
 }
 
+//! Each text, flag and whole number of a record, with its name in the file.
+template <class Record, class F>
+void ForEachField(Record& r, const F& f) {
+  f("id", r.id), f("name", r.name), f("version", r.version), f("licence", r.licence);
+  f("file", r.file), f("md5", r.md5), f("sha256", r.sha256), f("pinned", r.pinned),
+      f("source", r.source);
+  f("fetched", r.fetched), f("complete", r.complete);
+  f("text_bytes", r.text_bytes), f("stored_bytes", r.stored_bytes);
+  f("rows", r.rows), f("columns", r.columns), f("attributes", r.attributes);
+}
+
 Json ToJson(const CacheRecord& r) {
-  return {{"format", kRecordFormat},
-          {"id", r.id},
-          {"name", r.name},
-          {"version", r.version},
-          {"licence", r.licence},
-          {"file", r.file},
-          {"md5", r.md5},
-          {"sha256", r.sha256},
-          {"pinned", r.pinned},
-          {"source", r.source},
-          {"fetched", r.fetched},
-          {"text_bytes", r.text_bytes},
-          {"stored_bytes", r.stored_bytes},
-          {"rows", r.rows},
-          {"columns", r.columns},
-          {"attributes", r.attributes},
-          {"complete", r.complete}};
+  Json j;
+  j["format"] = kRecordFormat;
+  ForEachField(r, [&](const char* name, const auto& value) { j[name] = value; });
+  return j;
 }
 
 CacheRecord FromJson(const Json& j) {
   if (j.at("format") != kRecordFormat) throw std::runtime_error("another format");
-  // By type: 1e300 made an integer is undefined behaviour.
-  const auto whole = [&j](const char* name) {
-    return j.at(name).get_ref<const Json::number_integer_t&>();
-  };
   CacheRecord r;
-  r.id = static_cast<int>(whole("id"));
-  r.name = j.at("name");
-  r.version = j.at("version");
-  r.licence = j.at("licence");
-  r.file = j.at("file");
-  r.md5 = j.at("md5");
-  r.sha256 = j.at("sha256");
-  r.pinned = j.at("pinned");
-  r.source = j.at("source");
-  r.fetched = j.at("fetched");
-  r.text_bytes = whole("text_bytes");
-  r.stored_bytes = whole("stored_bytes");
-  r.rows = whole("rows");
-  r.columns = whole("columns");
-  r.attributes = whole("attributes");
-  r.complete = j.at("complete");
+  ForEachField(r, [&]<class T>(const char* name, T& value) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      // By type: 1e300 made an integer is undefined behaviour.
+      value = static_cast<T>(j.at(name).get_ref<const Json::number_integer_t&>());
+    } else {
+      j.at(name).get_to(value);
+    }
+  });
   // Both become parts of paths.
   const bool hex = r.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (SafePath("file:///" + r.file) != r.file || r.sha256.size() != 64 || !hex) {
