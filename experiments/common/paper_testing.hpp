@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,13 +34,11 @@ class PublishedTable final : public harness::TableView {
   }
   std::vector<std::string> rows() const override { return rows_; }
   std::vector<std::string> columns() const override { return columns_; }
-  std::optional<double> value(const std::string& row, const std::string& column) const override {
+  std::optional<double> figure(std::string_view /*source*/, const std::string& row,
+                               const std::string& column) const override {
     const auto found = values_.find({row, column});
     if (found == values_.end()) return {};
     return found->second;
-  }
-  std::optional<double> paper(const std::string& row, const std::string& column) const override {
-    return value(row, column);
   }
 
  private:

@@ -117,11 +117,12 @@ inline bool FuzzArchive(const std::uint8_t* data, std::size_t size) {
 struct SmallTable final : TableView {
   std::vector<std::string> rows() const override { return {"a", "b"}; }
   std::vector<std::string> columns() const override { return {"x", "y"}; }
-  std::optional<double> value(const std::string& row, const std::string& column) const override {
+  std::optional<double> figure(std::string_view source, const std::string& row,
+                               const std::string& column) const override {
+    if (source == "paper") return 2;
     if (row == "b" && column == "y") return {};
     return row == "a" ? 1.5 : std::nan("");
   }
-  std::optional<double> paper(const std::string&, const std::string&) const override { return 2; }
 };
 
 //! The check of a claim.

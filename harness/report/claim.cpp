@@ -204,11 +204,7 @@ class Evaluator {
         return FromOptional(known.value);
       }
     }
-    std::optional<double> value;
-    if (source == "cell") value = table_.value(row, column);
-    if (source == "paper") value = table_.paper(row, column);
-    if (source == "low") value = table_.low(row, column);
-    if (source == "high") value = table_.high(row, column);
+    const std::optional<double> value = table_.figure(source, row, column);
     figures.push_back({source, row, column, value});
     return FromOptional(value);
   }
@@ -328,29 +324,18 @@ class ScaledFigure final : public TableView {
 
   std::vector<std::string> rows() const override { return table_.rows(); }
   std::vector<std::string> columns() const override { return table_.columns(); }
-  std::optional<double> paper(const std::string& row, const std::string& column) const override {
-    return table_.paper(row, column);
-  }
-  std::optional<double> value(const std::string& row, const std::string& column) const override {
-    return Scaled(row, column, table_.value(row, column));
-  }
-  std::optional<double> low(const std::string& row, const std::string& column) const override {
-    return Scaled(row, column, table_.low(row, column));
-  }
-  std::optional<double> high(const std::string& row, const std::string& column) const override {
-    return Scaled(row, column, table_.high(row, column));
+  std::optional<double> figure(std::string_view source, const std::string& row,
+                               const std::string& column) const override {
+    auto value = table_.figure(source, row, column);
+    const bool scaled = source != "paper" && row == figure_.row && column == figure_.column;
+    if (value && scaled) *value *= factor_;
+    return value;
   }
   bool wrong(const std::string& row, const std::string& column) const override {
     return table_.wrong(row, column);
   }
 
  private:
-  std::optional<double> Scaled(const std::string& row, const std::string& column,
-                               std::optional<double> value) const {
-    if (value && row == figure_.row && column == figure_.column) *value *= factor_;
-    return value;
-  }
-
   const TableView& table_;
   const Figure& figure_;
   double factor_;

@@ -51,17 +51,10 @@ class TableView {
   virtual ~TableView() = default;
   virtual std::vector<std::string> rows() const = 0;
   virtual std::vector<std::string> columns() const = 0;
-  //! Measured; nothing when it was not. NaN when every sample failed.
-  virtual std::optional<double> value(const std::string& row, const std::string& column) const = 0;
-  //! Published; nothing when it is not.
-  virtual std::optional<double> paper(const std::string& row, const std::string& column) const = 0;
-  //! Ends of the measured 95 % interval.
-  virtual std::optional<double> low(const std::string& row, const std::string& column) const {
-    return value(row, column);
-  }
-  virtual std::optional<double> high(const std::string& row, const std::string& column) const {
-    return value(row, column);
-  }
+  //! Of "cell" (measured; nothing when it was not; NaN when every sample failed), "low" and "high"
+  //! (the ends of its 95 % interval) or "paper" (published; nothing when it is not).
+  virtual std::optional<double> figure(std::string_view source, const std::string& row,
+                                       const std::string& column) const = 0;
   //! Why there is no value, in a few words; by default whether the name is unknown, and the
   //! nearest.
   virtual std::string why_missing(const std::string& row, const std::string& column) const;

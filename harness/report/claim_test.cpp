@@ -21,20 +21,11 @@ class FakeTable : public TableView {
     return {"ME-central (l=5)", "ME-central (l=15)", "ME-naive (l=15)", "KLL"};
   }
   std::vector<std::string> columns() const override { return {"NIAE", "failures", "1000"}; }
-  std::optional<double> value(const std::string& row, const std::string& column) const override {
+  std::optional<double> figure(std::string_view source, const std::string& row,
+                               const std::string& column) const override {
     const auto found = measured.find({row, column});
-    if (found == measured.end()) return {};
-    return found->second;
-  }
-  std::optional<double> paper(const std::string& row, const std::string& column) const override {
-    const auto v = value(row, column);
-    if (!v || row == "KLL") return {};
-    return *v * 1.1;
-  }
-  std::optional<double> low(const std::string& row, const std::string& column) const override {
-    const auto v = value(row, column);
-    if (!v) return {};
-    return *v * 0.9;
+    if (found == measured.end() || (source == "paper" && row == "KLL")) return {};
+    return found->second * (source == "paper" ? 1.1 : source == "low" ? 0.9 : 1);
   }
   bool wrong(const std::string& row, const std::string&) const override { return row == "wrong"; }
 };
@@ -298,10 +289,10 @@ class Shaken final : public TableView {
  public:
   std::vector<std::string> rows() const override { return {"a", "b"}; }
   std::vector<std::string> columns() const override { return {"time", "error"}; }
-  std::optional<double> value(const std::string& row, const std::string&) const override {
-    return row == "a" ? 1 : 2;
+  std::optional<double> figure(std::string_view source, const std::string& row,
+                               const std::string&) const override {
+    return row == "a" || source == "paper" ? 1 : 2;
   }
-  std::optional<double> paper(const std::string&, const std::string&) const override { return 1; }
   std::string why_unsteady(const std::string& row, const std::string& column) const override {
     return row == "b" && column == "time" ? "the machine was busy" : "";
   }

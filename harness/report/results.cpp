@@ -31,21 +31,19 @@ class View final : public TableView {
   std::vector<std::string> rows() const override { return table_.rows; }
   std::vector<std::string> columns() const override { return table_.columns; }
 
-  std::optional<double> value(const std::string& row, const std::string& column) const override {
-    return Pick(row, column, &TableCell::value);
-  }
-  std::optional<double> low(const std::string& row, const std::string& column) const override {
-    return Pick(row, column, &TableCell::ci_low);
-  }
-  std::optional<double> high(const std::string& row, const std::string& column) const override {
-    return Pick(row, column, &TableCell::ci_high);
-  }
-
-  std::optional<double> paper(const std::string& row, const std::string& column) const override {
-    for (const PublishedCell& cell : published_) {
-      if (cell.row == row && cell.column == column) return cell.value;
+  std::optional<double> figure(std::string_view source, const std::string& row,
+                               const std::string& column) const override {
+    if (source == "paper") {
+      for (const PublishedCell& cell : published_) {
+        if (cell.row == row && cell.column == column) return cell.value;
+      }
+      return std::nullopt;
     }
-    return std::nullopt;
+    const TableCell* cell = table_.Find(row, column);
+    if (!cell || !cell->partial.empty()) return std::nullopt;
+    if (cell->failed) return std::nan("");
+    if (!cell->has_value) return std::nullopt;
+    return source == "cell" ? cell->value : source == "low" ? cell->ci_low : cell->ci_high;
   }
 
   bool wrong(const std::string& row, const std::string& column) const override {
@@ -64,15 +62,6 @@ class View final : public TableView {
   }
 
  private:
-  std::optional<double> Pick(const std::string& row, const std::string& column,
-                             double TableCell::*member) const {
-    const TableCell* cell = table_.Find(row, column);
-    if (!cell || !cell->partial.empty()) return std::nullopt;
-    if (cell->failed) return std::nan("");
-    if (!cell->has_value) return std::nullopt;
-    return cell->*member;
-  }
-
   const Table& table_;
   const std::vector<PublishedCell>& published_;
   const MissingCells& missing_;
