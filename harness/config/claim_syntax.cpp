@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <map>
 
 #include "base/text/suggest.hpp"
@@ -179,26 +180,30 @@ class Parser {
     int& depth_;
   };
 
-  TreePtr Or() {
-    const Deeper deeper(depth_, token_.position);
-    TreePtr left = And();
-    while (Is("or")) {
+  struct Infix {
+    std::string_view text;
+    Op op;
+  };
+  // Operands with these operators between them, joined from the left.
+  TreePtr Chain(std::initializer_list<Infix> infixes, TreePtr (Parser::*operand)()) {
+    TreePtr left = (this->*operand)();
+    for (;;) {
+      const auto* infix =
+          std::find_if(infixes.begin(), infixes.end(), [&](const Infix& i) { return Is(i.text); });
+      if (infix == infixes.end()) return left;
       const std::size_t position = token_.position;
       Advance();
-      left = Binary(Op::kOr, position, std::move(left), And());
+      left = Binary(infix->op, position, std::move(left), (this->*operand)());
     }
-    return left;
   }
 
-  TreePtr And() {
-    TreePtr left = Not();
-    while (Is("and")) {
-      const std::size_t position = token_.position;
-      Advance();
-      left = Binary(Op::kAnd, position, std::move(left), Not());
-    }
-    return left;
+  TreePtr Or() {
+    const Deeper deeper(depth_, token_.position);
+    return Chain({{"or", Op::kOr}}, &Parser::And);
   }
+  TreePtr And() { return Chain({{"and", Op::kAnd}}, &Parser::Not); }
+  TreePtr Sum() { return Chain({{"+", Op::kAdd}, {"-", Op::kSubtract}}, &Parser::Product); }
+  TreePtr Product() { return Chain({{"*", Op::kMultiply}, {"/", Op::kDivide}}, &Parser::Unary); }
 
   TreePtr Not() {
     if (!Is("not")) return Compare();
@@ -226,28 +231,6 @@ class Parser {
       tree->children.push_back(Sum());
     }
     return tree;
-  }
-
-  TreePtr Sum() {
-    TreePtr left = Product();
-    while (Is("+") || Is("-")) {
-      const Op op = Is("+") ? Op::kAdd : Op::kSubtract;
-      const std::size_t position = token_.position;
-      Advance();
-      left = Binary(op, position, std::move(left), Product());
-    }
-    return left;
-  }
-
-  TreePtr Product() {
-    TreePtr left = Unary();
-    while (Is("*") || Is("/")) {
-      const Op op = Is("*") ? Op::kMultiply : Op::kDivide;
-      const std::size_t position = token_.position;
-      Advance();
-      left = Binary(op, position, std::move(left), Unary());
-    }
-    return left;
   }
 
   TreePtr Unary() {
