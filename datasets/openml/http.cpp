@@ -6,10 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <semaphore>
-#include <vector>
 
 #include "datasets/openml/http_header.hpp"
 
@@ -28,51 +26,25 @@ struct ListCloser {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
-//! Handles wait here between requests with their connections open.
-class Pool {
- public:
-  static Pool& Instance() {
-    static Pool pool;
-    return pool;
-  }
-
-  Handle Take() {
-    slots_.acquire();
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return Handle(curl_easy_init());
-    Handle handle = std::move(idle_.back());
-    idle_.pop_back();
-    return handle;
-  }
-
-  void Return(Handle handle) {
-    if (handle != nullptr) {
-      curl_easy_reset(handle.get());
-      const std::lock_guard lock(mutex_);
-      idle_.push_back(std::move(handle));
-    }
-    slots_.release();
-  }
-
- private:
-  Pool() { curl_global_init(CURL_GLOBAL_DEFAULT); }
-
-  std::counting_semaphore<2> slots_{2};
-  std::mutex mutex_;
-  std::vector<Handle> idle_;
-};
-
-//! Holds a handle and one of the two slots.
+//! One of the two slots, and this thread's handle, whose connections stay open between requests.
 class Lease {
  public:
-  Lease() : handle_(Pool::Instance().Take()) {}
-  ~Lease() { Pool::Instance().Return(std::move(handle_)); }
+  Lease() {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    slots.acquire();
+    if (started == CURLE_OK && handle == nullptr) handle.reset(curl_easy_init());
+  }
+  ~Lease() {
+    if (handle != nullptr) curl_easy_reset(handle.get());
+    slots.release();
+  }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  CURL* get() const { return handle_.get(); }
+  CURL* get() const { return handle.get(); }
 
  private:
-  Handle handle_;
+  static inline std::counting_semaphore<2> slots{2};
+  static thread_local inline Handle handle;
 };
 
 //! What one transfer knows while it runs.
