@@ -97,9 +97,7 @@ Frame CaliforniaHousing(const Frame& houses) {
   std::vector<ColumnInfo> infos;
   for (const Derived& d : derived) infos.push_back({d.name, ColumnKind::kNumeric, {}});
   infos.push_back({"MedHouseVal", ColumnKind::kNumeric, {}});
-  std::vector<ColumnRole> roles(infos.size(), ColumnRole::kFeature);
-  roles.back() = ColumnRole::kTarget;
-  FrameBuilder builder(std::move(infos), std::move(roles));
+  FrameBuilder builder(infos, LastIsTarget(infos));
   for (std::size_t r = 0; r < static_cast<std::size_t>(houses.rows); ++r) {
     double* row = builder.Row();
     for (const Derived& d : derived) {

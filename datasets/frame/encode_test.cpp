@@ -9,11 +9,7 @@ namespace {
 
 Frame Sample() {
   ArffOptions options;
-  options.roles = [](const std::vector<ColumnInfo>& columns) {
-    std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
-    roles.back() = ColumnRole::kTarget;
-    return roles;
-  };
+  options.roles = LastIsTarget;
   return ParseArff(
       "@relation r\n@attribute n real\n@attribute sex {F,M}\n@attribute work {a,b,c}\n"
       "@attribute y {no,yes}\n@data\n1.5,F,a,no\n2,M,?,yes\n?,F,c,no\n",
@@ -39,11 +35,7 @@ TEST(OneHot, MissingIsALevelAndBinaryIsOneColumn) {
 // The first row as fetch_california_housing shows it.
 TEST(CaliforniaHousing, MatchesTheKnownFirstRow) {
   ArffOptions options;
-  options.roles = [](const std::vector<ColumnInfo>& columns) {
-    std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
-    roles.back() = ColumnRole::kTarget;
-    return roles;
-  };
+  options.roles = LastIsTarget;
   const Frame houses = ParseArff(
       "@relation houses\n@attribute longitude real\n@attribute latitude real\n"
       "@attribute housing_median_age real\n@attribute total_rooms real\n"

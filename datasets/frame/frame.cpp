@@ -178,6 +178,12 @@ const char* KindName(ColumnKind kind) {
   return "numeric";
 }
 
+std::vector<ColumnRole> LastIsTarget(const std::vector<ColumnInfo>& columns) {
+  std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
+  roles.back() = ColumnRole::kTarget;
+  return roles;
+}
+
 const Column* Frame::Find(const std::string& column) const {
   for (const Column& c : columns) {
     if (c.name == column) return &c;

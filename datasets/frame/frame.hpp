@@ -29,6 +29,10 @@ const char* KindName(ColumnKind kind);
 //! dropped.
 enum class ColumnRole : std::uint8_t { kFeature, kTarget, kIgnored };
 
+struct ColumnInfo;
+//! Features, and the target last.
+std::vector<ColumnRole> LastIsTarget(const std::vector<ColumnInfo>& columns);
+
 //! Name and type of a column, before its values are known.
 struct ColumnInfo {
   std::string name;

@@ -36,17 +36,12 @@ class Draws {
   Philox4x32 bits_;
 };
 
-std::vector<ColumnInfo> TableColumns(std::size_t features, ColumnInfo target) {
+FrameBuilder TableBuilder(std::size_t features, ColumnInfo target) {
   std::vector<ColumnInfo> columns(features);
   for (std::size_t j = 0; j < features; ++j) columns[j].name = fmt::format("x{}", j);
   columns.push_back(std::move(target));
-  return columns;
-}
-
-FrameBuilder TableBuilder(std::size_t features, ColumnInfo target) {
-  std::vector<ColumnRole> roles(features + 1, ColumnRole::kFeature);
-  roles.back() = ColumnRole::kTarget;
-  return FrameBuilder(TableColumns(features, std::move(target)), std::move(roles));
+  std::vector<ColumnRole> roles = LastIsTarget(columns);
+  return FrameBuilder(std::move(columns), std::move(roles));
 }
 
 std::size_t Count(const std::map<std::string, double>& values, const char* name) {

@@ -170,11 +170,7 @@ namespace {
 Frame ParseEmbeddedArff(const std::string& file) {
   ArffOptions options;
   options.file = file;
-  options.roles = [](const std::vector<ColumnInfo>& columns) {
-    std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
-    roles.back() = ColumnRole::kTarget;
-    return roles;
-  };
+  options.roles = LastIsTarget;
   return ParseArff(FileText(file), options);
 }
 
@@ -193,10 +189,8 @@ Frame ParseEmbeddedCsv(const std::string& name) {
   }
   columns.push_back({"target", source.classes.empty() ? ColumnKind::kNumeric : ColumnKind::kNominal,
                      source.classes});
-  std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
-  roles.back() = ColumnRole::kTarget;
   const std::size_t width = source.features.size();
-  FrameBuilder builder(std::move(columns), std::move(roles));
+  FrameBuilder builder(columns, LastIsTarget(columns));
   while (!features.AtEnd()) {
     double* row = builder.Row();
     for (std::size_t c = 0; c < width; ++c) row[c] = features.Next();
