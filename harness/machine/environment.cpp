@@ -32,17 +32,9 @@ constexpr const char* kVariables[] = {"OMP_NUM_THREADS",      "OMP_PROC_BIND",
                                       "MALLOC_ARENA_MAX",     "NVIDIA_TF32_OVERRIDE"};
 
 // Sets a field only if there is something to say.
-void Put(json& object, const char* name, const std::string& value) {
-  if (!value.empty()) object[name] = value;
-}
-void Put(json& object, const char* name, double value) {
-  if (value > 0) object[name] = value;
-}
-void Put(json& object, const char* name, std::int64_t value) {
-  if (value > 0) object[name] = value;
-}
-void Put(json& object, const char* name, int value) {
-  Put(object, name, std::int64_t{value});
+template <typename T>
+void Put(json& object, const char* name, const T& value) {
+  if (value > T{}) object[name] = value;
 }
 template <typename T>
 void Put(json& object, const char* name, const std::optional<T>& value) {
