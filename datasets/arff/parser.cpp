@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/csv/number.hpp"
+#include "base/text/ascii.hpp"
 #include "base/utf8.hpp"
 #include "datasets/arff/date.hpp"
 
@@ -21,15 +22,6 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 bool IsBlank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-}
-
-bool EqualsIgnoringCase(std::string_view a, std::string_view lower) {
-  if (a.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const char c = a[i] >= 'A' && a[i] <= 'Z' ? static_cast<char>(a[i] + 32) : a[i];
-    if (c != lower[i]) return false;
-  }
-  return true;
 }
 
 constexpr std::array<double, 23> kPowersOfTen = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -105,13 +97,6 @@ struct Token {
   bool quoted = false;
 };
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 }  // namespace
 
 struct ArffParser::State {
@@ -184,12 +169,9 @@ struct ArffParser::State {
         return;
       case 'u': {
         unsigned code = 0;
-        if (end - p < 4) Fail(p, "\\u needs four hexadecimal digits");
-        for (int i = 0; i < 4; ++i) {
-          const int digit = HexDigit(p[i]);
-          if (digit < 0) Fail(p + i, "\\u needs four hexadecimal digits");
-          code = code * 16 + static_cast<unsigned>(digit);
-        }
+        const bool short_of_four = end - p < 4;
+        const char* const stop = std::from_chars(p, short_of_four ? p : p + 4, code, 16).ptr;
+        if (short_of_four || stop != p + 4) Fail(stop, "\\u needs four hexadecimal digits");
         p += 4;
         AppendUtf8(unescaped, code);
         return;
@@ -224,8 +206,9 @@ struct ArffParser::State {
     if (*p != '@') Fail(p, "expected @relation, @attribute, @data or a comment");
     const char* word = p;
     while (p < end && !IsBlank(*p)) ++p;
-    const std::string_view keyword(word, static_cast<std::size_t>(p - word));
-    if (EqualsIgnoringCase(keyword, "@relation")) {
+    const std::string_view typed(word, static_cast<std::size_t>(p - word));
+    const std::string keyword = LowerCase(typed);
+    if (keyword == "@relation") {
       p = SkipBlanks(p, end);
       if (p < end && (*p == '\'' || *p == '"')) {
         relation = Quoted(p, end);
@@ -234,14 +217,14 @@ struct ArffParser::State {
         while (last > p && IsBlank(last[-1])) --last;
         relation.assign(p, last);
       }
-    } else if (EqualsIgnoringCase(keyword, "@attribute")) {
+    } else if (keyword == "@attribute") {
       AttributeLine(p, end);
-    } else if (EqualsIgnoringCase(keyword, "@data")) {
+    } else if (keyword == "@data") {
       p = SkipBlanks(p, end);
       if (p < end && *p != '%') Fail(p, "text behind @data; rows begin on the next line");
       BeginData(word);
     } else {
-      Fail(word, "unknown declaration \"" + std::string(keyword) +
+      Fail(word, "unknown declaration \"" + std::string(typed) +
                      "\"; allowed are @relation, @attribute, @data");
     }
   }
@@ -298,15 +281,15 @@ struct ArffParser::State {
   void TypeWord(const char* p, const char* end, ColumnInfo& column, Attribute& attribute) {
     const char* const word = p;
     while (p < end && !IsBlank(*p) && *p != '%' && *p != '[') ++p;
-    const std::string_view type(word, static_cast<std::size_t>(p - word));
-    if (EqualsIgnoringCase(type, "numeric") || EqualsIgnoringCase(type, "real") ||
-        EqualsIgnoringCase(type, "integer")) {
+    const std::string_view typed(word, static_cast<std::size_t>(p - word));
+    const std::string type = LowerCase(typed);
+    if (type == "numeric" || type == "real" || type == "integer") {
       column.kind = ColumnKind::kNumeric;  // a range such as [1,10] may follow; it binds nothing
-    } else if (EqualsIgnoringCase(type, "string")) {
+    } else if (type == "string") {
       column.kind = ColumnKind::kString;
       attribute.levels = std::make_unique<LevelTable>();
       CheckRest(p, end);
-    } else if (EqualsIgnoringCase(type, "date")) {
+    } else if (type == "date") {
       column.kind = ColumnKind::kDate;
       attribute.date_format = kDefaultDateFormat;
       p = SkipBlanks(p, end);
@@ -315,7 +298,7 @@ struct ArffParser::State {
       }
       CheckRest(p, end);
     } else {
-      Fail(word, "unknown type \"" + std::string(type) +
+      Fail(word, "unknown type \"" + std::string(typed) +
                      "\"; allowed are numeric, real, integer, string, date and {level, ...}");
     }
   }
