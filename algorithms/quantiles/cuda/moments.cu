@@ -19,6 +19,7 @@
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
 #include "algorithms/quantiles/cuda/moments.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/sums/state_accumulator.hpp"
 #include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
@@ -30,27 +31,10 @@ __device__ __forceinline__ double FromLane(double x, int offset) {
   return __shfl_down_sync(0xffffffffu, x, offset);
 }
 
-template <int L>
-__device__ __forceinline__ PowerSums<double, L> FromLane(const PowerSums<double, L>& s,
-                                                         int offset) {
-  PowerSums<double, L> out;
-#pragma unroll
-  for (int k = 0; k <= L; ++k) out.sum[k] = FromLane(s.sum[k], offset);
-  out.min = FromLane(s.min, offset);
-  out.max = FromLane(s.max, offset);
-  return out;
-}
-
-template <int L>
-__device__ __forceinline__ CentralSums<double, L> FromLane(const CentralSums<double, L>& s,
-                                                           int offset) {
-  CentralSums<double, L> out;
-#pragma unroll
-  for (int k = 0; k <= L; ++k) out.sum[k] = FromLane(s.sum[k], offset);
-  out.mean = FromLane(s.mean, offset);
-  out.min = FromLane(s.min, offset);
-  out.max = FromLane(s.max, offset);
-  return out;
+template <class State>
+__device__ __forceinline__ State FromLane(State state, int offset) {
+  state.Pair(state, [offset](double& to, double from) { to = FromLane(from, offset); });
+  return state;
 }
 
 //! Joins the states of a block's threads; thread 0 has the result.
@@ -171,53 +155,14 @@ __global__ void __launch_bounds__(kMomentThreads) JoinKernel(State* blocks, int 
   if (threadIdx.x == 0) blocks[0] = state;
 }
 
-//! The state of raw or central sums, and its conversion from a compiled order to the largest.
-struct RawPolicy {
-  template <int L>
-  using State = PowerSums<double, L>;
-  static ScaledMoments Scale(const State<kMaxOrder>& s, int order) {
-    return ScaleRawSums(s.sum, order, s.min, s.max);
-  }
-  template <int L>
-  static State<kMaxOrder> Widen(const State<L>& s) {
-    State<kMaxOrder> out = State<kMaxOrder>::Empty();
-    for (int k = 0; k <= L; ++k) out.sum[k] = s.sum[k];
-    out.min = s.min;
-    out.max = s.max;
-    return out;
-  }
-};
-
-struct CentralPolicy {
-  template <int L>
-  using State = CentralSums<double, L>;
-  static ScaledMoments Scale(const State<kMaxOrder>& s, int order) {
-    return ScaleCentralSums(s.sum, s.mean, order, s.min, s.max);
-  }
-  template <int L>
-  static State<kMaxOrder> Widen(const State<L>& s) {
-    State<kMaxOrder> out = State<kMaxOrder>::Empty();
-    for (int k = 0; k <= L; ++k) out.sum[k] = s.sum[k];
-    out.mean = s.mean;
-    out.min = s.min;
-    out.max = s.max;
-    return out;
-  }
-};
-
-template <class Policy>
-class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
+template <template <class, int> class Sums>
+class CudaAccumulator final : public StateAccumulator<CudaAccumulator<Sums>, Sums>,
+                              public DeviceUpdate {
  public:
-  using FullState = typename Policy::template State<kMaxOrder>;
+  using Base = StateAccumulator<CudaAccumulator, Sums>;
 
-  explicit CudaAccumulator(int order) : order_(CheckOrder(order)), partial_(kMomentBlocks) {}
+  explicit CudaAccumulator(int order) : Base(order), partial_(kMomentBlocks) {}
 
-  void update(std::span<const float> values) override {
-    FeedThroughDevice(values, [this](const float* x, std::size_t n) { Sum(x, n, nullptr); });
-  }
-  void update(std::span<const double> values) override {
-    FeedThroughDevice(values, [this](const double* x, std::size_t n) { Sum(x, n, nullptr); });
-  }
   void update_device(const float* values, std::size_t n, void* stream) override {
     Sum(values, n, static_cast<cudaStream_t>(stream));
   }
@@ -225,34 +170,21 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
     Sum(values, n, static_cast<cudaStream_t>(stream));
   }
 
-  void merge(const MomentAccumulator& other) override {
-    const auto* same = dynamic_cast<const CudaAccumulator*>(&other);
-    if (same == nullptr || same->order_ != order_) {
-      throw std::invalid_argument("merge of CUDA sums with another kind or order of sums");
-    }
-    infinities_.Merge(same->infinities_);
-    state_.Merge(same->state_);
-  }
-  std::size_t count() const override { return static_cast<std::size_t>(state_.sum[0]); }
-  double min() const override { return state_.min; }
-  double max() const override { return state_.max; }
-  ScaledMoments scaled() const override { return Policy::Scale(state_, order_); }
-  std::size_t bytes() const override {
-    return (static_cast<std::size_t>(order_) + 3) * sizeof(double);
-  }
-  std::unique_ptr<MomentAccumulator> empty_clone() const override {
-    return std::make_unique<CudaAccumulator>(order_);
-  }
-
  private:
+  friend Base;
+
+  template <class Real>
+  void Feed(std::span<const Real> values) {
+    FeedThroughDevice(values, [this](const Real* x, std::size_t n) { Sum(x, n, nullptr); });
+  }
   template <class Real>
   void Sum(const Real* values, std::size_t n, cudaStream_t stream) {
     if (n == 0) return;
     constexpr std::size_t kBlockTile = std::size_t{kMomentThreads} * kMomentValues;
     const std::size_t useful = n / kBlockTile + 1;
     const int blocks = static_cast<int>(std::min<std::size_t>(useful, kMomentBlocks));
-    DispatchCompiledOrder(order_, [&](auto order) {
-      using State = typename Policy::template State<decltype(order)::value>;
+    DispatchCompiledOrder(this->order_, [&](auto order) {
+      using State = Sums<double, decltype(order)::value>;
       auto* partial = reinterpret_cast<State*>(partial_.data());
       SumKernel<State><<<blocks, kMomentThreads, 0, stream>>>(values, n, partial);
       JoinKernel<State><<<1, kMomentThreads, 0, stream>>>(partial, blocks);
@@ -262,26 +194,24 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
                 "cudaMemcpyAsync of moments");
       CheckCuda(cudaStreamSynchronize(stream), "moment kernels");
       if (joined.sum[0] > 0 && (std::isinf(joined.min) || std::isinf(joined.max))) {
-        const std::vector<Real> finite = FiniteOnHost(values, n, stream, infinities_);
+        const std::vector<Real> finite = FiniteOnHost(values, n, stream, this->infinities_);
         DeviceArray<Real> again{std::span<const Real>(finite)};
         return Sum(again.data(), finite.size(), stream);
       }
-      state_.Merge(Policy::template Widen<decltype(order)::value>(joined));
+      this->state_.Merge(Base::State::Of(joined));
     });
   }
 
-  int order_;
-  DeviceArray<FullState> partial_;
-  FullState state_ = FullState::Empty();
+  DeviceArray<typename Base::State> partial_;
 };
 
 }  // namespace
 
 std::unique_ptr<MomentAccumulator> MakeNaiveAccumulatorCuda(int order) {
-  return std::make_unique<CudaAccumulator<RawPolicy>>(order);
+  return std::make_unique<CudaAccumulator<PowerSums>>(order);
 }
 std::unique_ptr<MomentAccumulator> MakeCentralAccumulatorCuda(int order) {
-  return std::make_unique<CudaAccumulator<CentralPolicy>>(order);
+  return std::make_unique<CudaAccumulator<CentralSums>>(order);
 }
 
 }  // namespace retable::quantiles

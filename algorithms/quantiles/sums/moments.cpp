@@ -55,21 +55,20 @@ void Shift(ScaledMoments& moments, double shift) {
 
 }  // namespace
 
-ScaledMoments ScaleRawSums(const double* sum, int order, double min, double max) {
-  ScaledMoments out{order, sum[0], min, max, {}};
+ScaledMoments Scale(const PowerSums<double, kMaxOrder>& sums, int order) {
+  ScaledMoments out{order, sums.sum[0], sums.min, sums.max, {}};
   const double scale = 1 / out.half_range();
   double power = 1;
   for (int k = 0; k <= order; ++k) {
-    out.moment[k] = sum[k] / sum[0] * power;
+    out.moment[k] = sums.sum[k] / sums.sum[0] * power;
     power *= scale;
   }
   Shift(out, -scale * out.centre());
   return out;
 }
 
-ScaledMoments ScaleCentralSums(const double* divided_sum, double mean, int order, double min,
-                               double max) {
-  ScaledMoments out{order, divided_sum[0], min, max, {}};
+ScaledMoments Scale(const CentralSums<double, kMaxOrder>& sums, int order) {
+  ScaledMoments out{order, sums.sum[0], sums.min, sums.max, {}};
   const double scale = 1 / out.half_range();
   double power = 1;
   double factorial = 1;
@@ -77,9 +76,9 @@ ScaledMoments ScaleCentralSums(const double* divided_sum, double mean, int order
   for (int k = 2; k <= order; ++k) {
     factorial *= k;
     power = std::pow(scale, k);
-    out.moment[k] = divided_sum[k] * factorial / divided_sum[0] * power;
+    out.moment[k] = sums.sum[k] * factorial / sums.sum[0] * power;
   }
-  Shift(out, scale * (mean - out.centre()));
+  Shift(out, scale * (sums.mean - out.centre()));
   return out;
 }
 

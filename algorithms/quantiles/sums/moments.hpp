@@ -31,12 +31,11 @@ struct ScaledMoments {
   double half_range() const { return 0.5 * max - 0.5 * min; }
 };
 
-//! Eqs. 3, 4 on raw power sums (sum[0..order], sum[0] the count).
-ScaledMoments ScaleRawSums(const double* sum, int order, double min, double max);
+//! Eqs. 3, 4 on raw power sums.
+ScaledMoments Scale(const PowerSums<double, kMaxOrder>& sums, int order);
 
 //! Eqs. 3, 4 on divided central sums, shifted by mean - centre.
-ScaledMoments ScaleCentralSums(const double* divided_sum, double mean, int order, double min,
-                               double max);
+ScaledMoments Scale(const CentralSums<double, kMaxOrder>& sums, int order);
 
 //! E[T_k(t)], the Chebyshev moments, k = 0..order.
 std::array<double, kMaxOrder + 1> ChebyshevMoments(const ScaledMoments& moments);

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
-#include "algorithms/quantiles/sums/order_dispatch.hpp"
 #include "algorithms/quantiles/sums/simd.hpp"
+#include "algorithms/quantiles/sums/state_accumulator.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -73,37 +71,13 @@ void AddBlock(const Real* values, std::size_t eights, Lanes& lanes) {
   AddEights<L, 2>(values, eights, lanes);
 }
 
-using State = PowerSums<double, kMaxOrder>;
-
-class NaiveAccumulator final : public MomentAccumulator {
+class NaiveAccumulator final : public StateAccumulator<NaiveAccumulator, PowerSums> {
  public:
-  explicit NaiveAccumulator(int order) : order_(CheckOrder(order)) {}
-
-  void update(std::span<const float> values) override { Feed(values); }
-  void update(std::span<const double> values) override { Feed(values); }
-
-  void merge(const MomentAccumulator& other) override {
-    const auto* same = dynamic_cast<const NaiveAccumulator*>(&other);
-    if (same == nullptr || same->order_ != order_) {
-      throw std::invalid_argument("merge of raw sums with another kind or order of sums");
-    }
-    infinities_.Merge(same->infinities_);
-    state_.Merge(same->state_);
-  }
-  std::size_t count() const override { return static_cast<std::size_t>(state_.sum[0]); }
-  double min() const override { return state_.min; }
-  double max() const override { return state_.max; }
-  ScaledMoments scaled() const override {
-    return ScaleRawSums(state_.sum, order_, state_.min, state_.max);
-  }
-  std::size_t bytes() const override {
-    return (static_cast<std::size_t>(order_) + 3) * sizeof(double);
-  }
-  std::unique_ptr<MomentAccumulator> empty_clone() const override {
-    return std::make_unique<NaiveAccumulator>(order_);
-  }
+  using StateAccumulator::StateAccumulator;
 
  private:
+  friend StateAccumulator;
+
   template <class Real>
   void Feed(std::span<const Real> values) {
     const std::size_t eights = values.size() / 8;
@@ -139,9 +113,6 @@ class NaiveAccumulator final : public MomentAccumulator {
       state_.Merge(s);
     }
   }
-
-  int order_;
-  State state_ = State::Empty();
 };
 
 }  // namespace

@@ -52,6 +52,22 @@ struct PowerSums {
     return s;
   }
 
+  //! Calls visit(number, the same of `other`) for what both have.
+  template <int M, class Visit>
+  RETABLE_HD void Pair(const PowerSums<Real, M>& other, const Visit& visit) {
+    RETABLE_UNROLL_ALL
+    for (int k = 0; k <= (L < M ? L : M); ++k) visit(sum[k], other.sum[k]);
+    visit(min, other.min);
+    visit(max, other.max);
+  }
+  //! A state of another order; sums beyond it are zero.
+  template <int M>
+  static PowerSums Of(const PowerSums<Real, M>& other) {
+    PowerSums s = Empty();
+    s.Pair(other, [](Real& to, Real from) { to = from; });
+    return s;
+  }
+
   RETABLE_HD void Add(Real x) {
     if (!(x == x)) return;
     Real power = 1;
@@ -87,6 +103,23 @@ struct CentralSums {
     s.mean = 0;
     s.min = Infinity<Real>();
     s.max = -Infinity<Real>();
+    return s;
+  }
+
+  //! Calls visit(number, the same of `other`) for what both have.
+  template <int M, class Visit>
+  RETABLE_HD void Pair(const CentralSums<Real, M>& other, const Visit& visit) {
+    RETABLE_UNROLL_ALL
+    for (int k = 0; k <= (L < M ? L : M); ++k) visit(sum[k], other.sum[k]);
+    visit(mean, other.mean);
+    visit(min, other.min);
+    visit(max, other.max);
+  }
+  //! A state of another order; sums beyond it are zero.
+  template <int M>
+  static CentralSums Of(const CentralSums<Real, M>& other) {
+    CentralSums s = Empty();
+    s.Pair(other, [](Real& to, Real from) { to = from; });
     return s;
   }
 
