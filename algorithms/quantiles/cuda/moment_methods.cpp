@@ -10,32 +10,17 @@
 namespace retable::quantiles {
 namespace {
 
-RETABLE_REGISTER(QuantileSketch, me_central,
-                 (MomentMethod("ME-central", Device::kCuda,
-                               "maximum entropy; Pebay's merge by tree reduction",
-                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
-                                 return MakeMaxEntropySketch(MakeCentralAccumulatorCuda(order),
-                                                             false);
-                               })));
-RETABLE_REGISTER(QuantileSketch, me_naive,
-                 (MomentMethod("ME-naive", Device::kCuda,
-                               "maximum entropy; raw power sums by tree reduction",
-                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
-                                 return MakeMaxEntropySketch(MakeNaiveAccumulatorCuda(order),
-                                                             false);
-                               })));
-RETABLE_REGISTER(QuantileSketch, legendre_central,
-                 (MomentMethod("Legendre-central", Device::kCuda,
-                               "Legendre series; Pebay's merge by tree reduction",
-                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
-                                 return MakeLegendreSketch(MakeCentralAccumulatorCuda(order));
-                               })));
-RETABLE_REGISTER(QuantileSketch, legendre_naive,
-                 (MomentMethod("Legendre-naive", Device::kCuda,
-                               "Legendre series; raw power sums by tree reduction",
-                               "Mitchell, Frank, Holmes 2021, section 7", [](int order) {
-                                 return MakeLegendreSketch(MakeNaiveAccumulatorCuda(order));
-                               })));
+constexpr const char* kSection7 = "Mitchell, Frank, Holmes 2021, section 7";
+
+[[maybe_unused]] const bool registered_moments_cuda = RegisterMomentMethods(
+    Device::kCuda, {{"ME-central", MomentFit::kMaxEntropy, MakeCentralAccumulatorCuda,
+                     "maximum entropy; Pebay's merge by tree reduction", kSection7},
+                    {"ME-naive", MomentFit::kMaxEntropy, MakeNaiveAccumulatorCuda,
+                     "maximum entropy; raw power sums by tree reduction", kSection7},
+                    {"Legendre-central", MomentFit::kLegendre, MakeCentralAccumulatorCuda,
+                     "Legendre series; Pebay's merge by tree reduction", kSection7},
+                    {"Legendre-naive", MomentFit::kLegendre, MakeNaiveAccumulatorCuda,
+                     "Legendre series; raw power sums by tree reduction", kSection7}});
 
 }  // namespace
 }  // namespace retable::quantiles

@@ -6,19 +6,32 @@
 
 namespace retable::quantiles {
 
-//! @param make a sketch of an order that has been checked
-inline Method<QuantileSketch> MomentMethod(const char* name, Device device, const char* summary,
-                                           const char* citation,
-                                           std::unique_ptr<QuantileSketch> (*make)(int order)) {
+enum class MomentFit { kMaxEntropy, kMaxEntropyOfLogs, kLegendre };
+
+struct MomentMethod {
+  const char* name;
+  MomentFit fit;
+  std::unique_ptr<MomentAccumulator> (*sums)(int order);
+  const char* summary;
+  const char* citation;
+};
+
+inline bool RegisterMomentMethods(Device device, std::initializer_list<MomentMethod> methods) {
   constexpr std::int64_t kOrder = 10;
-  return {.name = name,
-          .device = device,
-          .summary = summary,
-          .citation = citation,
-          .parameters = {{"l", kOrder, "highest order of the moments, 1 to 15"}},
-          .make = [make](const Parameters& p) {
-            return make(CheckOrder(IntegerParameter(p, "l", kOrder)));
-          }};
+  for (const MomentMethod& method : methods) {
+    Registry<QuantileSketch>::Instance().Add(
+        {.name = method.name,
+         .device = device,
+         .summary = method.summary,
+         .citation = method.citation,
+         .parameters = {{"l", kOrder, "highest order of the moments, 1 to 15"}},
+         .make = [fit = method.fit, sums = method.sums](const Parameters& p) {
+           auto moments = sums(CheckOrder(IntegerParameter(p, "l", kOrder)));
+           if (fit == MomentFit::kLegendre) return MakeLegendreSketch(std::move(moments));
+           return MakeMaxEntropySketch(std::move(moments), fit == MomentFit::kMaxEntropyOfLogs);
+         }});
+  }
+  return true;
 }
 
 }  // namespace retable::quantiles
