@@ -186,29 +186,6 @@ struct FoundDigits {
   int digits;
 };
 
-//! Decimal digits of n values.
-template <class Real>
-int RunDigits(const Real* values, std::size_t n, const DeviceArray<FoundDigits>& found,
-              cudaStream_t stream) {
-  if (n == 0) return 0;
-  CheckCuda(cudaMemsetAsync(found.data(), 0, sizeof(FoundDigits), stream), "cudaMemset");
-  const std::size_t useful = (n + kColumnThreads - 1) / kColumnThreads;
-  const std::size_t most =
-      kDigitsBlocksPerMultiprocessor * static_cast<std::size_t>(MultiprocessorCount());
-  const auto blocks = static_cast<unsigned>(useful < most ? useful : most);
-  DigitsKernel<<<blocks, kColumnThreads, 0, stream>>>(values, n, &found.data()->digits,
-                                                      &found.data()->magnitude);
-  FoundDigits host;
-  CheckCuda(cudaMemcpyAsync(&host, found.data(), sizeof host, cudaMemcpyDeviceToHost, stream),
-            "copy of digits");
-  CheckCuda(cudaStreamSynchronize(stream), "digits kernel");
-  double magnitude;
-  std::memcpy(&magnitude, &host.magnitude, sizeof magnitude);
-  const bool lattice =
-      host.digits <= kMaxDigits && LatticeIsFiner(magnitude, host.digits, kRounding<Real>);
-  return lattice ? host.digits : kNoLattice;
-}
-
 }  // namespace
 
 struct ColumnsCuda::Memory {
@@ -271,20 +248,38 @@ std::vector<ColumnSums> ColumnsCuda::Fetch(std::size_t columns, void* stream) {
   return out;
 }
 
-std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<float>& columns, void* stream) {
-  Launch(columns, stream);
-  return Fetch(columns.columns, stream);
-}
-std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<double>& columns, void* stream) {
+template <class Real>
+std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<Real>& columns, void* stream) {
   Launch(columns, stream);
   return Fetch(columns.columns, stream);
 }
 
-int ColumnsCuda::Digits(const float* values, std::size_t n, void* stream) {
-  return RunDigits(values, n, memory_->found, static_cast<cudaStream_t>(stream));
+template <class Real>
+int ColumnsCuda::Digits(const Real* values, std::size_t n, void* stream) {
+  if (n == 0) return 0;
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  FoundDigits* const found = memory_->found.data();
+  CheckCuda(cudaMemsetAsync(found, 0, sizeof(FoundDigits), cuda_stream), "cudaMemset");
+  const std::size_t useful = (n + kColumnThreads - 1) / kColumnThreads;
+  const std::size_t most =
+      kDigitsBlocksPerMultiprocessor * static_cast<std::size_t>(MultiprocessorCount());
+  const auto blocks = static_cast<unsigned>(useful < most ? useful : most);
+  DigitsKernel<<<blocks, kColumnThreads, 0, cuda_stream>>>(values, n, &found->digits,
+                                                           &found->magnitude);
+  FoundDigits host;
+  CheckCuda(cudaMemcpyAsync(&host, found, sizeof host, cudaMemcpyDeviceToHost, cuda_stream),
+            "copy of digits");
+  CheckCuda(cudaStreamSynchronize(cuda_stream), "digits kernel");
+  double magnitude;
+  std::memcpy(&magnitude, &host.magnitude, sizeof magnitude);
+  const bool lattice =
+      host.digits <= kMaxDigits && LatticeIsFiner(magnitude, host.digits, kRounding<Real>);
+  return lattice ? host.digits : kNoLattice;
 }
-int ColumnsCuda::Digits(const double* values, std::size_t n, void* stream) {
-  return RunDigits(values, n, memory_->found, static_cast<cudaStream_t>(stream));
-}
+
+template std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<float>&, void*);
+template std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<double>&, void*);
+template int ColumnsCuda::Digits(const float*, std::size_t, void*);
+template int ColumnsCuda::Digits(const double*, std::size_t, void*);
 
 }  // namespace retable::quantiles

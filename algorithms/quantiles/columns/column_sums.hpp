@@ -40,15 +40,15 @@ class ColumnsCuda {
   ColumnsCuda(ColumnsCuda&&) noexcept;
   ColumnsCuda& operator=(ColumnsCuda&&) noexcept;
 
-  //! Runs in order on `stream` (a cudaStream_t) and waits for the result. @throws
-  //! std::runtime_error on a CUDA error.
-  std::vector<ColumnSums> Sum(const DeviceColumns<float>& columns, void* stream);
-  std::vector<ColumnSums> Sum(const DeviceColumns<double>& columns, void* stream);
+  //! Of floats or doubles. Runs in order on `stream` (a cudaStream_t) and waits for the result.
+  //! @throws std::runtime_error on a CUDA error.
+  template <class Real>
+  std::vector<ColumnSums> Sum(const DeviceColumns<Real>& columns, void* stream);
 
   //! Decimal digits of n values in device memory: 0..kMaxDigits or kNoLattice. One pass at read
   //! speed, which ends early where values are no decimals.
-  int Digits(const float* values, std::size_t n, void* stream);
-  int Digits(const double* values, std::size_t n, void* stream);
+  template <class Real>
+  int Digits(const Real* values, std::size_t n, void* stream);
 
  private:
   struct Memory;

@@ -281,7 +281,7 @@ ChebyshevSums ChebyshevCuda::SumLong(const Real* values, std::size_t n, void* st
 }
 
 template <class Real>
-ChebyshevSums ChebyshevCuda::SumAny(const Real* values, std::size_t n, void* stream) {
+ChebyshevSums ChebyshevCuda::Sum(const Real* values, std::size_t n, void* stream) {
   if (n >= kLongStream) return SumLong(values, n, stream);
   exact_ = true;
   const DeviceColumns<Real> column{values, n, n > 0 ? 1u : 0u, n};
@@ -290,11 +290,7 @@ ChebyshevSums ChebyshevCuda::SumAny(const Real* values, std::size_t n, void* str
   return found.empty() ? ChebyshevSums{} : found[0].sums;
 }
 
-ChebyshevSums ChebyshevCuda::Sum(const float* values, std::size_t n, void* stream) {
-  return SumAny(values, n, stream);
-}
-ChebyshevSums ChebyshevCuda::Sum(const double* values, std::size_t n, void* stream) {
-  return SumAny(values, n, stream);
-}
+template ChebyshevSums ChebyshevCuda::Sum(const float*, std::size_t, void*);
+template ChebyshevSums ChebyshevCuda::Sum(const double*, std::size_t, void*);
 
 }  // namespace retable::quantiles

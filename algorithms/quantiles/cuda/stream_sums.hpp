@@ -16,10 +16,10 @@ class ChebyshevCuda {
   explicit ChebyshevCuda(int order);
   ~ChebyshevCuda();
 
-  //! The sums of n values in device memory, behind what `stream` (a cudaStream_t) holds. Waits for
-  //! the answer. @throws std::runtime_error on a CUDA error.
-  ChebyshevSums Sum(const float* values, std::size_t n, void* stream);
-  ChebyshevSums Sum(const double* values, std::size_t n, void* stream);
+  //! The sums of n values in device memory, floats or doubles, behind what `stream` (a
+  //! cudaStream_t) holds. Waits for the answer. @throws std::runtime_error on a CUDA error.
+  template <class Real>
+  ChebyshevSums Sum(const Real* values, std::size_t n, void* stream);
   //! Decimal digits of the values of the last Sum, as ColumnsCuda::Digits tells.
   int digits() const { return digits_; }
   //! Whether the last Sum was exact to float64: float32 values of a long stream that were not few
@@ -32,8 +32,6 @@ class ChebyshevCuda {
   void Launch(const Real* values, std::size_t n, bool count, void* stream);
   template <class Real>
   ChebyshevSums SumLong(const Real* values, std::size_t n, void* stream);
-  template <class Real>
-  ChebyshevSums SumAny(const Real* values, std::size_t n, void* stream);
 
   int order_;
   int digits_ = 0;

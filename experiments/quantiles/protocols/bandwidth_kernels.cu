@@ -44,31 +44,22 @@ __global__ void __launch_bounds__(256) PlainRead(const Real* values, std::size_t
   if (threadIdx.x % 32 == 0) atomicAdd(out + blockIdx.x, static_cast<double>(sum));
 }
 
+}  // namespace
+
 template <class Real>
-void EnqueueFill(Real* out, std::size_t n, Shape shape, std::uint64_t seed) {
+void FillDevice(Real* out, std::size_t n, Shape shape, std::uint64_t seed) {
   Fill<<<4096, 256>>>(out, n, shape, seed);
   CheckCuda(cudaGetLastError(), "fill");
 }
+template void FillDevice(float*, std::size_t, Shape, std::uint64_t);
+template void FillDevice(double*, std::size_t, Shape, std::uint64_t);
 
 template <class Real>
-void EnqueueRead(const Real* values, std::size_t n, double* scratch) {
+void EnqueuePlainRead(const Real* values, std::size_t n, double* scratch) {
   PlainRead<<<8 * MultiprocessorCount(), 256>>>(values, n, scratch);
   CheckCuda(cudaGetLastError(), "plain read");
 }
-
-}  // namespace
-
-void FillDevice(float* out, std::size_t n, Shape shape, std::uint64_t seed) {
-  EnqueueFill(out, n, shape, seed);
-}
-void FillDevice(double* out, std::size_t n, Shape shape, std::uint64_t seed) {
-  EnqueueFill(out, n, shape, seed);
-}
-void EnqueuePlainRead(const float* values, std::size_t n, double* scratch) {
-  EnqueueRead(values, n, scratch);
-}
-void EnqueuePlainRead(const double* values, std::size_t n, double* scratch) {
-  EnqueueRead(values, n, scratch);
-}
+template void EnqueuePlainRead(const float*, std::size_t, double*);
+template void EnqueuePlainRead(const double*, std::size_t, double*);
 
 }  // namespace retable::quantiles

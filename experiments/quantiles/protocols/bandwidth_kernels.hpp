@@ -9,13 +9,13 @@ namespace retable::quantiles {
 
 enum class Shape { kNormal, kOffsetNormal, kLognormal, kPixel };
 
-//! Fills device memory with values of a shape, a pure function of seed and index.
-void FillDevice(float* out, std::size_t n, Shape shape, std::uint64_t seed);
-void FillDevice(double* out, std::size_t n, Shape shape, std::uint64_t seed);
+//! Fills device memory with floats or doubles of a shape, a pure function of seed and index.
+template <class Real>
+void FillDevice(Real* out, std::size_t n, Shape shape, std::uint64_t seed);
 
 //! Reads everything once and writes one sum a block: the time of a read. `scratch` holds 4096
 //! doubles.
-void EnqueuePlainRead(const float* values, std::size_t n, double* scratch);
-void EnqueuePlainRead(const double* values, std::size_t n, double* scratch);
+template <class Real>
+void EnqueuePlainRead(const Real* values, std::size_t n, double* scratch);
 
 }  // namespace retable::quantiles
