@@ -137,7 +137,8 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   std::shared_ptr<const ImageNetwork> network;  // on a processor
   std::vector<float> logits(graph.classes());
   if (on_device) {
-    logits = DeviceLogits(graph, tiled);
+    const std::vector<std::uint64_t> all(shapley::CoalitionWords(tiled.players), ~std::uint64_t{0});
+    logits = DeviceLogits(graph, tiled, all);
   } else {
     network = MakeLayerNetwork(graph);
     network->logits(tiled.image.values, logits);

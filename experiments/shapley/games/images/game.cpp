@@ -95,4 +95,15 @@ std::unique_ptr<shapley::Game> MakeImageGame(std::shared_ptr<const ImageNetwork>
   return std::make_unique<ImageGame>(std::move(network), std::move(image));
 }
 
+#if !defined(RETABLE_HAS_CUDA)
+std::unique_ptr<shapley::Game> MakeDeviceImageGame(const LayerGraph&, const TiledImage&,
+                                                   std::size_t) {
+  throw std::invalid_argument("this build has no CUDA");
+}
+std::vector<float> DeviceLogits(const LayerGraph&, const TiledImage&,
+                                std::span<const std::uint64_t>) {
+  throw std::invalid_argument("this build has no CUDA");
+}
+#endif
+
 }  // namespace retable::experiments

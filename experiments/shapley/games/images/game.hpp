@@ -24,13 +24,16 @@ std::unique_ptr<shapley::Game> MakeImageGame(std::shared_ptr<const ImageNetwork>
                                              TiledImage image);
 
 //! The same with the network's layers on a CUDA device: coalitions go there as masks, and many
-//! walks at a time. `answer`: the whole image's class. @throws std::invalid_argument for layers
-//! that the device's evaluator does not take, and where the program was built without CUDA.
+//! walks at a time. `answer`: the whole image's class. Logits are the CPU's, bit for bit. @throws
+//! std::invalid_argument for a kernel that does not fit into a block's shared memory, more than
+//! 65,535 groups of channels, or a program that was built without CUDA; std::runtime_error on a
+//! CUDA error.
 std::unique_ptr<shapley::Game> MakeDeviceImageGame(const LayerGraph& graph, const TiledImage& image,
                                                    std::size_t answer);
 
-//! The logits of the whole image as the device computes them. @throws as above
-std::vector<float> DeviceLogits(const LayerGraph& graph, const TiledImage& image);
+//! The logits as the device computes them, [coalition][class]. @throws as above
+std::vector<float> DeviceLogits(const LayerGraph& graph, const TiledImage& image,
+                                std::span<const std::uint64_t> coalitions);
 
 //! log(p / (1 - p)) of class `answer` under the softmax of the logits, without overflow.
 double LogOdds(std::span<const float> logits, std::size_t answer);

@@ -1,16 +1,20 @@
-// Convolutions by direct sums. A lane holds kImages images of one pixel for a group of output
-// channels in registers; images lie innermost in memory, so that a warp reads 512 neighbouring
-// bytes of one pixel, and all its lanes share the weights, which a block keeps in shared memory.
-// Edges of the image are the same for a whole warp and cost nothing.
+//! @file
+//! The image game on a CUDA device: only masks of coalitions are uploaded, and log-odds downloaded.
+//!
+//! Convolutions by direct sums. A lane holds kImages images of one pixel for a group of output
+//! channels in registers; images lie innermost in memory, so that a warp reads 512 neighbouring
+//! bytes of one pixel, and all its lanes share the weights, which a block keeps in shared memory.
+//! Edges of the image are the same for a whole warp and cost nothing.
 
 #include <algorithm>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
 #include "base/cuda/memory.hpp"
 #include "experiments/shapley/games/images/convolution.hpp"
-#include "experiments/shapley/games/images/cuda/layers.hpp"
 #include "experiments/shapley/games/images/cuda/tuning.cuh"
+#include "experiments/shapley/games/images/game.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -212,11 +216,10 @@ struct DeviceLayer {
   DeviceArray<float> weights, bias;  // of convolutions in groups
 };
 
-}  // namespace
-
-class DeviceLayers::State {
+// The layers for one image under many coalitions of its tiles. Keeps its memory between calls.
+class DeviceLayers {
  public:
-  State(const LayerGraph& graph, const TiledImage& tiled)
+  DeviceLayers(const LayerGraph& graph, const TiledImage& tiled)
       : classes_(graph.classes()),
         players_(tiled.players),
         image_shape_(graph.image),
@@ -233,7 +236,35 @@ class DeviceLayers::State {
     most_images_ = std::clamp<std::size_t>(fit, kWarpImages, kMostImages);
   }
 
-  // For the coalitions in batches: use(first, count), with the logits at Logits().
+  int players() const { return players_; }
+
+  // values[k] = log-odds of class `answer` under coalition k.
+  void LogOdds(std::span<const std::uint64_t> coalitions, std::size_t answer,
+               std::span<double> values) {
+    Run(coalitions, [&](std::size_t from, std::size_t count, const float* logits) {
+      OddsOf<<<Blocks(count), 256>>>(logits, classes_, images_, answer, count,
+                                     odds_.Reserve(count));
+      RETABLE_CUDA_CHECK(cudaGetLastError());
+      odds_.Download(values.subspan(from, count));
+    });
+  }
+
+  // [coalition][class]
+  std::vector<float> Logits(std::span<const std::uint64_t> coalitions) {
+    std::vector<float> all;
+    Run(coalitions, [&](std::size_t, std::size_t count, const float* logits) {
+      std::vector<float> turned(classes_ * images_);
+      RETABLE_CUDA_CHECK(
+          cudaMemcpy(turned.data(), logits, turned.size() * sizeof(float), cudaMemcpyDeviceToHost));
+      for (std::size_t k = 0; k < count; ++k) {
+        for (std::size_t c = 0; c < classes_; ++c) all.push_back(turned[c * images_ + k]);
+      }
+    });
+    return all;
+  }
+
+ private:
+  // For the coalitions in batches: use(first, count, the logits, images innermost).
   template <class Use>
   void Run(std::span<const std::uint64_t> coalitions, const Use& use) {
     const std::size_t words = (static_cast<std::size_t>(players_) + 63) / 64;
@@ -258,16 +289,10 @@ class DeviceLayers::State {
         RETABLE_CUDA_CHECK(cudaGetLastError());
       }
       for (std::size_t l = 0; l < layers_.size(); ++l) RunLayer(l);
-      use(from, here);
+      use(from, here, Output(static_cast<int>(layers_.size())));
     }
   }
 
-  const float* Logits() const { return Output(static_cast<int>(layers_.size())); }
-  std::size_t images() const { return images_; }
-  std::size_t classes() const { return classes_; }
-  DeviceArray<double>& odds() { return odds_; }
-
- private:
   static DeviceLayer Prepare(const Layer& layer) {
     DeviceLayer prepared;
     const bool packs = layer.kind == Layer::Kind::kConvolution;
@@ -361,33 +386,38 @@ class DeviceLayers::State {
   std::size_t most_images_ = 0, images_ = 0;
 };
 
-DeviceLayers::DeviceLayers(const LayerGraph& graph, const TiledImage& tiled)
-    : state_(std::make_unique<State>(graph, tiled)) {}
-DeviceLayers::~DeviceLayers() = default;
+class DeviceImageGame final : public shapley::Game {
+ public:
+  DeviceImageGame(const LayerGraph& graph, const TiledImage& image, std::size_t answer)
+      : answer_(answer), layers_(graph, image) {}
 
-void DeviceLayers::LogOdds(std::span<const std::uint64_t> coalitions, std::size_t answer,
-                           std::span<double> values) {
-  State& s = *state_;
-  s.Run(coalitions, [&](std::size_t from, std::size_t count) {
-    OddsOf<<<Blocks(count), 256>>>(s.Logits(), s.classes(), s.images(), answer, count,
-                                   s.odds().Reserve(count));
-    RETABLE_CUDA_CHECK(cudaGetLastError());
-    s.odds().Download(values.subspan(from, count));
-  });
+  int dimension() const override { return layers_.players(); }
+  void evaluate(std::span<const std::uint64_t> coalitions,
+                std::span<double> values) const override {
+    const std::lock_guard lock(mutex_);
+    layers_.LogOdds(coalitions, answer_, values);
+  }
+  void walks(std::span<const std::int32_t> orders, std::span<double> values) const override {
+    evaluate(shapley::Prefixes(orders, dimension()), values);
+  }
+
+ private:
+  std::size_t answer_;
+  mutable std::mutex mutex_;
+  mutable DeviceLayers layers_;
+};
+
+}  // namespace
+
+std::unique_ptr<shapley::Game> MakeDeviceImageGame(const LayerGraph& graph, const TiledImage& image,
+                                                   std::size_t answer) {
+  if (graph.classes() < 2) throw std::invalid_argument("a network of one class has no odds");
+  return std::make_unique<DeviceImageGame>(graph, image, answer);
 }
 
-std::vector<float> DeviceLayers::Logits(std::span<const std::uint64_t> coalitions) {
-  State& s = *state_;
-  std::vector<float> all;
-  s.Run(coalitions, [&](std::size_t, std::size_t count) {
-    std::vector<float> turned(s.classes() * s.images());
-    RETABLE_CUDA_CHECK(cudaMemcpy(turned.data(), s.Logits(), turned.size() * sizeof(float),
-                                  cudaMemcpyDeviceToHost));
-    for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t c = 0; c < s.classes(); ++c) all.push_back(turned[c * s.images() + k]);
-    }
-  });
-  return all;
+std::vector<float> DeviceLogits(const LayerGraph& graph, const TiledImage& image,
+                                std::span<const std::uint64_t> coalitions) {
+  return DeviceLayers(graph, image).Logits(coalitions);
 }
 
 }  // namespace retable::experiments

@@ -13,7 +13,6 @@
 
 #include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
-#include "experiments/shapley/games/images/cuda/layers.hpp"
 #include "experiments/shapley/games/images/game.hpp"
 #include "experiments/shapley/games/images/network_writer_testing.hpp"
 #include "experiments/shapley/games/images/random_networks_testing.hpp"
@@ -66,8 +65,7 @@ void CudaLayers::ExpectSame(const LayerGraph& graph, const TiledImage& tiled, st
   const auto coalitions = RandomCoalitions(count, tiled.players, random_);
   std::vector<float> want(count * graph.classes());
   MakeLayerNetwork(graph)->logits(Drawn(tiled, coalitions), want);
-  DeviceLayers device(graph, tiled);
-  const std::vector<float> got = device.Logits(coalitions);
+  const std::vector<float> got = DeviceLogits(graph, tiled, coalitions);
   ASSERT_EQ(got.size(), want.size());
   bool finite = true;
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -79,8 +77,9 @@ void CudaLayers::ExpectSame(const LayerGraph& graph, const TiledImage& tiled, st
   if (!finite) return;
   const std::size_t answer = graph.classes() / 2;
   std::vector<double> odds(count), again(count);
-  device.LogOdds(coalitions, answer, odds);
-  device.LogOdds(coalitions, answer, again);
+  const auto game = MakeDeviceImageGame(graph, tiled, answer);
+  game->evaluate(coalitions, odds);
+  game->evaluate(coalitions, again);
   EXPECT_TRUE(odds == again);
   for (std::size_t k = 0; k < count; ++k) {
     const auto logits = std::span(want).subspan(k * graph.classes(), graph.classes());
@@ -179,7 +178,7 @@ TEST_F(CudaLayers, KernelsThatDoNotFitAreRefused) {
   first.out = {2, 1, 1};
   first.window.height = first.window.width = 299;
   const auto graph = WithDense(image, first, random_);
-  EXPECT_THROW(DeviceLayers(graph, Tiled(image, 100, {0.0f})), std::invalid_argument);
+  EXPECT_THROW(DeviceLogits(graph, Tiled(image, 100, {0.0f}), {}), std::invalid_argument);
 }
 
 TEST_F(CudaLayers, TheOwnNetworksHaveTheSameLogits) {
