@@ -12,9 +12,9 @@
 //! cache. O(candidates n^2 d^2 / 64) population counts, and n + n / kBlock launches.
 
 #include <algorithm>
+#include <mutex>
 
 #include "algorithms/shapley/greedy/cuda/device_greedy.hpp"
-#include "algorithms/shapley/greedy/quadrature_math.hpp"
 #include "algorithms/shapley/kernels/codes.cuh"
 #include "algorithms/shapley/tuning.cuh"
 #include "base/cuda/memory.hpp"
@@ -217,45 +217,51 @@ unsigned Blocks(std::size_t warps) {
   return static_cast<unsigned>(std::max<std::size_t>(1, (warps + kWarpsABlock - 1) / kWarpsABlock));
 }
 
-}  // namespace
-
-class DeviceGreedy::State {
+class DeviceGreedy final : public PermutationSampler {
  public:
-  View Prepare(const KernelTables& kernel, const GreedyRequest& request) {
+  DeviceGreedy(const GreedyOptions& options, bool quadrature)
+      : options_(options), quadrature_(quadrature) {}
+
+  PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
+    CheckSample(n, d);
+    if (n == 0) return EmptySample(0, d);
+    const KernelTables kernel = PermutationKernel(options_.kernel, options_.lambda, d).Tables();
+    const std::lock_guard lock(mutex_);
+    View view = Prepare(kernel, n, seed);
+    if (!quadrature_) {
+      view.score = score_.Zeros(n * options_.candidates);
+      return kernel.by_ranks ? Herd<true>(view) : Herd<false>(view);
+    }
+    view.rows.stride = n;
+    view.rows.entries = row_.Reserve(n * options_.candidates * view.rows.stride);
+    view.rows.sums = sums_.Zeros(n * options_.candidates);
+    view.rows.scale = QuadratureScale::Of(kernel.self);
+    return kernel.by_ranks ? Quadrature<true>(view) : Quadrature<false>(view);
+  }
+
+  std::vector<Work> work(std::size_t n, int d) const override {
+    return GreedyWork(options_, n, d, quadrature_);
+  }
+
+ private:
+  View Prepare(const KernelTables& kernel, std::size_t n, std::uint64_t seed) const {
     if (kernel.dimension > kLargestDeviceDimension) {
       throw std::invalid_argument("on a CUDA device at most 12288 players: take device = \"cpu\"");
     }
-    const std::size_t all = request.n * request.candidates;
+    const std::size_t all = n * options_.candidates;
     if (all > 0x7FFFFFFF) throw std::invalid_argument("more than 2^31 - 1 candidates in all");
     View view{};
-    view.request = {request.n,    request.candidates, kernel.words,
-                    request.seed, kernel.dimension,   kernel.by_ranks};
+    view.request = {n, options_.candidates, kernel.words, seed, kernel.dimension, kernel.by_ranks};
     view.tables = {fixed_.Upload(kernel.fixed), value_.Upload(kernel.value)};
     view.code = code_.Reserve(std::max<std::size_t>(1, all * kernel.words));
-    view.choice = choice_.Reserve(request.n);
+    view.choice = choice_.Reserve(n);
     DrawCandidates<<<static_cast<unsigned>(all), 128, OrderBytes(view.request.d)>>>(view);
     CheckCuda(cudaGetLastError(), "drawing candidates");
     return view;
   }
 
-  GreedyChoice Herd(const KernelTables& kernel, const GreedyRequest& request) {
-    View view = Prepare(kernel, request);
-    view.score = score_.Zeros(request.n * request.candidates);
-    return kernel.by_ranks ? HerdAll<true>(view) : HerdAll<false>(view);
-  }
-
-  GreedyChoice Quadrature(const KernelTables& kernel, const GreedyRequest& request) {
-    View view = Prepare(kernel, request);
-    view.rows.stride = request.n;
-    view.rows.entries = row_.Reserve(request.n * request.candidates * view.rows.stride);
-    view.rows.sums = sums_.Zeros(request.n * request.candidates);
-    view.rows.scale = QuadratureScale::Of(kernel.self);
-    return kernel.by_ranks ? QuadratureAll<true>(view) : QuadratureAll<false>(view);
-  }
-
- private:
   template <bool kRanks>
-  GreedyChoice HerdAll(const View& view) {
+  PermutationSample Herd(const View& view) const {
     for (std::size_t step = 0; step < view.request.n; ++step) {
       const std::size_t end = std::min(view.request.n, (step / kBlock + 1) * kBlock);
       if (step > 0 && step % kBlock == 0) {
@@ -272,7 +278,7 @@ class DeviceGreedy::State {
   }
 
   template <bool kRanks>
-  GreedyChoice QuadratureAll(const View& view) {
+  PermutationSample Quadrature(const View& view) const {
     for (std::size_t step = 0; step < view.request.n; ++step) {
       QuadratureStep<kRanks>
           <<<Blocks((view.request.n - step - 1) * view.request.candidates), kThreads>>>(view, step);
@@ -281,47 +287,47 @@ class DeviceGreedy::State {
     RowSums* sums = chosen_sums_.Reserve(view.request.n);
     GatherRows<<<static_cast<unsigned>(view.request.n), kThreads>>>(view, rows, sums);
     CheckCuda(cudaGetLastError(), "quadrature");
-    GreedyChoice choice = Orders(view);
-    choice.rows.resize(view.request.n * view.request.n);
-    gathered_.Download(choice.rows);
+    PermutationSample sample = Orders(view);
+    std::vector<double> left(view.request.n * view.request.n);
+    gathered_.Download(left);
     std::vector<RowSums> at(view.request.n);
     chosen_sums_.Download(at);
-    for (const RowSums& s : at) {
-      choice.squares.push_back(s.squares);
-      choice.along.push_back(s.along);
+    CholeskyRows factor(view.request.n);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      factor.Add(left.data() + i * view.request.n, at[i], view.rows.scale);
     }
-    return choice;
+    sample.weights = factor.Weights();
+    return sample;
   }
 
-  GreedyChoice Orders(const View& view) {
-    GreedyChoice choice;
-    choice.orders.resize(view.request.n * static_cast<std::size_t>(view.request.d));
-    std::int32_t* orders = orders_.Reserve(choice.orders.size());
+  PermutationSample Orders(const View& view) const {
+    PermutationSample sample = EmptySample(view.request.n, view.request.d);
+    std::int32_t* orders = orders_.Reserve(sample.orders.size());
     DrawChosen<<<static_cast<unsigned>(view.request.n), 128, OrderBytes(view.request.d)>>>(view,
                                                                                            orders);
     CheckCuda(cudaGetLastError(), "the chosen permutations");
-    orders_.Download(choice.orders);
-    return choice;
+    orders_.Download(sample.orders);
+    return sample;
   }
 
-  DeviceArray<std::int64_t> fixed_;
-  DeviceArray<double> value_, row_, gathered_;
-  DeviceArray<std::uint64_t> code_;
-  DeviceArray<std::uint32_t> choice_;
-  DeviceArray<long long> score_;
-  DeviceArray<RowSums> sums_, chosen_sums_;
-  DeviceArray<std::int32_t> orders_;
+  GreedyOptions options_;
+  bool quadrature_;
+  mutable std::mutex mutex_;
+  // Kept between calls.
+  mutable DeviceArray<std::int64_t> fixed_;
+  mutable DeviceArray<double> value_, row_, gathered_;
+  mutable DeviceArray<std::uint64_t> code_;
+  mutable DeviceArray<std::uint32_t> choice_;
+  mutable DeviceArray<long long> score_;
+  mutable DeviceArray<RowSums> sums_, chosen_sums_;
+  mutable DeviceArray<std::int32_t> orders_;
 };
 
-DeviceGreedy::DeviceGreedy() : state_(std::make_unique<State>()) {}
-DeviceGreedy::~DeviceGreedy() = default;
+}  // namespace
 
-GreedyChoice DeviceGreedy::Herd(const KernelTables& kernel, const GreedyRequest& request) {
-  return request.n == 0 ? GreedyChoice{} : state_->Herd(kernel, request);
-}
-
-GreedyChoice DeviceGreedy::Quadrature(const KernelTables& kernel, const GreedyRequest& request) {
-  return request.n == 0 ? GreedyChoice{} : state_->Quadrature(kernel, request);
+std::unique_ptr<PermutationSampler> MakeDeviceGreedy(const GreedyOptions& options,
+                                                     bool quadrature) {
+  return std::make_unique<DeviceGreedy>(options, quadrature);
 }
 
 }  // namespace retable::shapley

@@ -9,6 +9,7 @@
 //! holds LaneDot's partial sum. Ranks: a thread counts the scores below one player's, O(d).
 
 #include <algorithm>
+#include <mutex>
 
 #include "algorithms/shapley/kernels/codes.cuh"
 #include "algorithms/shapley/samplers/cuda/device_points.hpp"
@@ -158,17 +159,15 @@ __global__ void RankPlayers(Scores scores, std::int32_t* orders) {
   orders[order * scores.players + rank] = static_cast<std::int32_t>(player);
 }
 
-}  // namespace
-
-class DevicePoints::State {
+class DevicePoints {
  public:
-  std::vector<std::int32_t> Sobol(std::size_t n, std::size_t d, std::uint64_t seed) {
-    const std::size_t angles = d - 2;
+  // n >= 1 orders of d >= 3 players, as the sample has room for.
+  void Sobol(PermutationSample& sample, std::uint64_t seed) {
+    const auto n = sample.count(), d = static_cast<std::size_t>(sample.dimension), angles = d - 2;
     const ScrambledSobol sequence(seed, angles, n);
     const SphereFromCube sphere(angles, n);
     const CubeView cube{directions_.Upload(sequence.directions), shift_.Upload(sequence.shift),
                         terms_.Upload(sphere.terms()), start_.Upload(sphere.start()), angles};
-    std::vector<std::int32_t> orders(n * d);
     const std::size_t batch = std::max<std::size_t>(1, kMostDoubles / d);
     for (std::size_t first = 0; first < n; first += batch) {
       const std::size_t count = std::min(batch, n - first);
@@ -180,24 +179,22 @@ class DevicePoints::State {
       }
       ScoresOfPoints<<<BlocksFor(count), kThreads>>>(angles, count, x);
       CheckCuda(cudaGetLastError(), "points of the sphere");
-      Rank({x, count, d, 1, count, false}, orders.data() + first * d);
+      Rank({x, count, d, 1, count, false}, sample.orders.data() + first * d);
     }
-    return orders;
   }
 
-  std::vector<std::int32_t> Orthogonal(std::size_t n, std::size_t d, std::uint64_t seed) {
+  void Orthogonal(PermutationSample& sample, std::uint64_t seed) {
+    const auto n = sample.count(), d = static_cast<std::size_t>(sample.dimension);
     const std::size_t side = d - 1, stride = ColumnStride(side), block = 2 * side;
     const std::size_t all = (n + block - 1) / block, columns = std::min(side, (n + 1) / 2);
     const std::size_t batch = std::max<std::size_t>(1, kMostDoubles / (columns * stride));
-    std::vector<std::int32_t> orders(n * d);
     for (std::size_t first = 0; first < all; first += batch) {
       const Bases bases{side, columns, stride, std::min(batch, all - first), first, seed};
       const double* basis = Basis(bases);
       const std::size_t done = first * block;
       Rank({basis, std::min(n - done, bases.matrices * block), d, stride, 1, true},
-           orders.data() + done * d);
+           sample.orders.data() + done * d);
     }
-    return orders;
   }
 
  private:
@@ -243,16 +240,37 @@ class DevicePoints::State {
   DeviceArray<std::int32_t> orders_;
 };
 
-DevicePoints::DevicePoints() : state_(std::make_unique<State>()) {}
-DevicePoints::~DevicePoints() = default;
+class PointSampler final : public PermutationSampler {
+ public:
+  PointSampler(bool sobol, const Parameters& parameters)
+      : sobol_(sobol),
+        relabel_(SwitchParameter(parameters, "relabel", false)),
+        host_(Registry<PermutationSampler>::Instance().Make(sobol ? "Sobol" : "Orthogonal",
+                                                            Device::kCpu, parameters)) {}
 
-std::vector<std::int32_t> DevicePoints::Sobol(std::size_t n, std::size_t d, std::uint64_t seed) {
-  return state_->Sobol(n, d, seed);
+  PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
+    if (n == 0 || d < 3) return host_->sample(n, d, seed);  // nothing to compute
+    PermutationSample sample = EmptySample(n, d);
+    const std::lock_guard lock(mutex_);
+    sobol_ ? device_.Sobol(sample, seed) : device_.Orthogonal(sample, seed);
+    if (relabel_) Relabel(sample, seed);
+    return sample;
+  }
+
+ private:
+  bool sobol_, relabel_;
+  std::unique_ptr<PermutationSampler> host_;
+  mutable DevicePoints device_;  // keeps its memory
+  mutable std::mutex mutex_;
+};
+
+}  // namespace
+
+std::unique_ptr<PermutationSampler> MakeDeviceOrthogonal(const Parameters& parameters) {
+  return std::make_unique<PointSampler>(false, parameters);
 }
-
-std::vector<std::int32_t> DevicePoints::Orthogonal(std::size_t n, std::size_t d,
-                                                   std::uint64_t seed) {
-  return state_->Orthogonal(n, d, seed);
+std::unique_ptr<PermutationSampler> MakeDeviceSobol(const Parameters& parameters) {
+  return std::make_unique<PointSampler>(true, parameters);
 }
 
 }  // namespace retable::shapley

@@ -1,29 +1,18 @@
 #pragma once
 //! @file
-//! Orders of points on the sphere, computed on a CUDA device, in plain types.
+//! Orders of points on the sphere, computed on a CUDA device.
 
-#include <cstdint>
 #include <memory>
-#include <vector>
+
+#include "algorithms/shapley/permutation_sampler.hpp"
 
 namespace retable::shapley {
 
-//! Keeps its device memory between calls. Not for several threads at a time. Both give the CPU's
-//! orders, bit for bit, row-major. @throws std::runtime_error for too little device memory or a
-//! failed launch.
-class DevicePoints {
- public:
-  DevicePoints();
-  ~DevicePoints();
-  //! n >= 1 orders of d >= 3 players. Where n is too small for series to pay, the inverse
-  //! incomplete beta functions run on the host. @throws std::invalid_argument as ScrambledSobol
-  std::vector<std::int32_t> Sobol(std::size_t n, std::size_t d, std::uint64_t seed);
-  //! n >= 1 orders of d >= 2 players.
-  std::vector<std::int32_t> Orthogonal(std::size_t n, std::size_t d, std::uint64_t seed);
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
-};
+//! Orthogonal's and Sobol's orders, the CPU's bit for bit. `parameters` are those of the CPU's
+//! method. Device memory is kept between calls. Where Sobol's n is too small for series to pay, the
+//! inverse incomplete beta functions run on the host. sample() @throws std::invalid_argument as
+//! ScrambledSobol, std::runtime_error for too little device memory or a failed launch.
+std::unique_ptr<PermutationSampler> MakeDeviceOrthogonal(const Parameters& parameters);
+std::unique_ptr<PermutationSampler> MakeDeviceSobol(const Parameters& parameters);
 
 }  // namespace retable::shapley
