@@ -199,8 +199,6 @@ struct ColumnsCuda::Memory {
 ColumnsCuda::ColumnsCuda(int order, bool logs)
     : order_(CheckOrder(order)), logs_(logs), memory_(std::make_unique<Memory>()) {}
 ColumnsCuda::~ColumnsCuda() = default;
-ColumnsCuda::ColumnsCuda(ColumnsCuda&&) noexcept = default;
-ColumnsCuda& ColumnsCuda::operator=(ColumnsCuda&&) noexcept = default;
 
 template <class Real>
 void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {

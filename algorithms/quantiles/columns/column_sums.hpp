@@ -37,8 +37,6 @@ class ColumnsCuda {
   //! std::runtime_error without a device.
   explicit ColumnsCuda(int order, bool logs = false);
   ~ColumnsCuda();
-  ColumnsCuda(ColumnsCuda&&) noexcept;
-  ColumnsCuda& operator=(ColumnsCuda&&) noexcept;
 
   //! Of floats or doubles. Runs in order on `stream` (a cudaStream_t) and waits for the result.
   //! @throws std::runtime_error on a CUDA error.

@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include <memory>
+
 #include "algorithms/quantiles/cuda/max_entropy_dual.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/estimators/max_entropy/dual_newton.hpp"
@@ -100,45 +102,43 @@ __global__ void __launch_bounds__(kDualThreads)
   }
 }
 
-}  // namespace
+//! Keeps its device memory between calls.
+class DualCuda {
+ public:
+  DualCuda() : blocks_(kDualBlocksPerMultiprocessor * MultiprocessorCount()) {
+    const Quadrature& rule = Quadrature::Get();
+    Nodes nodes;
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      nodes.node[i] = rule.node[i];
+      nodes.weight[i] = rule.weight[i];
+    }
+    nodes_.Upload(std::span<const Nodes>(&nodes, 1));
+  }
 
-struct DualCuda::Memory {
-  int blocks = 0;
-  DeviceArray<Nodes> nodes;
-  DeviceArray<int> next{1};
-  DeviceArray<DualProblem> problems;
-  DeviceArray<DualAnswer> answers;
+  std::vector<DualAnswer> Solve(std::span<const DualProblem> problems) {
+    std::vector<DualAnswer> answers(problems.size());
+    if (problems.empty()) return answers;
+    problems_.Upload(problems);
+    answers_.Zeros(problems.size());
+    const int count = static_cast<int>(problems.size());
+    const int useful = (count + kTeams - 1) / kTeams;
+    const int blocks = useful < blocks_ ? useful : blocks_;
+    DualKernel<<<blocks, kDualThreads>>>(problems_.data(), count, nodes_.data(), next_.Zeros(1),
+                                         answers_.data());
+    CheckCuda(cudaGetLastError(), "dual kernel");
+    answers_.Download(answers);
+    return answers;
+  }
+
+ private:
+  int blocks_;
+  DeviceArray<Nodes> nodes_;
+  DeviceArray<int> next_{1};
+  DeviceArray<DualProblem> problems_;
+  DeviceArray<DualAnswer> answers_;
 };
 
-DualCuda::DualCuda() : memory_(std::make_unique<Memory>()) {
-  memory_->blocks = kDualBlocksPerMultiprocessor * MultiprocessorCount();
-  const Quadrature& rule = Quadrature::Get();
-  Nodes nodes;
-  for (std::size_t i = 0; i < kNodes; ++i) {
-    nodes.node[i] = rule.node[i];
-    nodes.weight[i] = rule.weight[i];
-  }
-  memory_->nodes.Upload(std::span<const Nodes>(&nodes, 1));
-}
-
-DualCuda::~DualCuda() = default;
-DualCuda::DualCuda(DualCuda&&) noexcept = default;
-DualCuda& DualCuda::operator=(DualCuda&&) noexcept = default;
-
-std::vector<DualAnswer> DualCuda::Solve(std::span<const DualProblem> problems) {
-  std::vector<DualAnswer> answers(problems.size());
-  if (problems.empty()) return answers;
-  memory_->problems.Upload(problems);
-  memory_->answers.Zeros(problems.size());
-  const int count = static_cast<int>(problems.size());
-  const int useful = (count + kTeams - 1) / kTeams;
-  const int blocks = useful < memory_->blocks ? useful : memory_->blocks;
-  DualKernel<<<blocks, kDualThreads>>>(memory_->problems.data(), count, memory_->nodes.data(),
-                                       memory_->next.Zeros(1), memory_->answers.data());
-  CheckCuda(cudaGetLastError(), "dual kernel");
-  memory_->answers.Download(answers);
-  return answers;
-}
+}  // namespace
 
 DualSolver CudaDualSolver() {
   // std::function must be copyable.
