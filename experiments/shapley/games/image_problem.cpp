@@ -217,10 +217,6 @@ NetworkScore ScoreNetwork(const std::string& dataset) {
 
 namespace {
 
-Explained Explain(const std::string& dataset, std::int64_t image, std::int64_t rows_seed) {
-  return dataset == kImageNet ? FromImageNet(image) : FromRow(dataset, image, rows_seed);
-}
-
 // What both devices say of the problem, once its game stands: the full coalition is the image
 // itself, so its value must be the network's log-odds.
 void Describe(Problem& problem, const Explained& explained, const ImageNetwork& network,
@@ -244,10 +240,6 @@ void Describe(Problem& problem, const Explained& explained, const ImageNetwork& 
   if (explained.label >= 0) problem.facts["label"] = explained.label;
 }
 
-const char* ModelOf(const std::string& dataset) {
-  return dataset == kImageNet ? kResNet : "own residual network";
-}
-
 }  // namespace
 
 std::optional<std::string> WhyNoNetwork(const std::string& device) {
@@ -265,27 +257,23 @@ std::vector<harness::AlgorithmInfo> OnBothDevices(std::vector<harness::Algorithm
   return methods;
 }
 
-Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed,
-                         int threads) {
-  const Explained explained = Explain(dataset, image, rows_seed);
+Problem MakeImageProblem(const std::string& device, const std::string& dataset, std::int64_t image,
+                         std::int64_t rows_seed, int threads) {
+  const bool imagenet = dataset == kImageNet;
+  const Explained explained = imagenet ? FromImageNet(image) : FromRow(dataset, image, rows_seed);
   TiledImage tiled = Tiled(explained.image, explained.tile, explained.black);
-  const std::shared_ptr<const ImageNetwork> network = ReadOnnx(
-      explained.network, explained.image, static_cast<std::size_t>(tiled.players) + 1, threads);
+  std::shared_ptr<const ImageNetwork> network;
   Problem problem;
-  problem.games.push_back(MakeImageGame(network, std::move(tiled)));
-  Describe(problem, explained, *network, ModelOf(dataset));
-  return problem;
-}
-
-Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
-                               std::int64_t rows_seed) {
-  const Explained explained = Explain(dataset, image, rows_seed);
-  const LayerGraph graph = ReadLayers(explained.network, explained.image);
-  const auto network = MakeLayerNetwork(graph);
-  const TiledImage tiled = Tiled(explained.image, explained.tile, explained.black);
-  Problem problem;
-  problem.games.push_back(MakeDeviceImageGame(graph, tiled, Answer(*network, explained.image)));
-  Describe(problem, explained, *network, ModelOf(dataset));
+  if (device == "cuda") {
+    const LayerGraph graph = ReadLayers(explained.network, explained.image);
+    network = MakeLayerNetwork(graph);
+    problem.games.push_back(MakeDeviceImageGame(graph, tiled, Answer(*network, explained.image)));
+  } else {
+    network = ReadOnnx(explained.network, explained.image,
+                       static_cast<std::size_t>(tiled.players) + 1, threads);
+    problem.games.push_back(MakeImageGame(network, std::move(tiled)));
+  }
+  Describe(problem, explained, *network, imagenet ? kResNet : "own residual network");
   return problem;
 }
 

@@ -54,12 +54,11 @@ std::vector<harness::ParameterSpec> TabularSettings();
 //! player; "Fashion-MNIST": padded to 32 x 32, 256 tiles of 2 x 2; "imagenet": ResNet50 and images
 //! of the user's, 256 tiles of 14 x 14, from the folder RETABLE_IMAGENET. Images are test rows in
 //! the order of `rows_seed`; `image` counts them from 0. OpenCV runs the network on `threads`
-//! threads, or on a CUDA device our own layers do. @throws std::invalid_argument for another data
-//! set, too few images, a file that is not the published network, layers that are not ours.
-Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed,
-                         int threads = 1);
-Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
-                               std::int64_t rows_seed);
+//! threads, or where `device` is "cuda" our own layers do. @throws std::invalid_argument for
+//! another data set, too few images, a file that is not the published network, layers that are not
+//! ours.
+Problem MakeImageProblem(const std::string& device, const std::string& dataset, std::int64_t image,
+                         std::int64_t rows_seed, int threads = 1);
 //! Why networks cannot run on the device ("cpu", "cuda"), or nothing.
 std::optional<std::string> WhyNoNetwork(const std::string& device);
 //! The methods of an error protocol: each plays on both devices, since the games do.

@@ -214,11 +214,9 @@ class ImageErrorProtocol final : public harness::Protocol {
   Datasets resolve(const std::string& dataset) const override { return ResolveImages(dataset); }
   Reason unsupported(const Cell& cell) const override { return WhyNoNetwork(cell.device); }
   Outcome measure(const Cell& cell) override {
-    const std::int64_t image = IntegerOr(cell.axes, "image", 0);
-    const std::int64_t rows_seed = IntegerOf(cell.settings, "rows_seed");
-    const Problem problem = cell.device == "cuda"
-                                ? MakeDeviceImageProblem(cell.dataset, image, rows_seed)
-                                : MakeImageProblem(cell.dataset, image, rows_seed);
+    const Problem problem =
+        MakeImageProblem(cell.device, cell.dataset, IntegerOr(cell.axes, "image", 0),
+                         IntegerOf(cell.settings, "rows_seed"));
     const std::int64_t orders = IntegerOr(cell.axes, "orders", 0);
     return Measure(
         cell, problem,

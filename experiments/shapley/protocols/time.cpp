@@ -44,9 +44,8 @@ class ImageTimeProtocol final : public harness::Protocol {
     const int threads = on_device   ? 1
                         : asked > 0 ? asked
                                     : static_cast<int>(std::thread::hardware_concurrency());
-    const std::int64_t rows_seed = IntegerOf(cell.settings, "rows_seed");
-    const Problem problem = on_device ? MakeDeviceImageProblem(cell.dataset, 0, rows_seed)
-                                      : MakeImageProblem(cell.dataset, 0, rows_seed, threads);
+    const Problem problem = MakeImageProblem(cell.device, cell.dataset, 0,
+                                             IntegerOf(cell.settings, "rows_seed"), threads);
     const auto sampler = MakeNearest<PermutationSampler>(cell);
     const auto n = static_cast<std::size_t>(IntegerOf(cell.settings, "permutations"));
     // A walk, or all of them where device memory is to be kept from a first call.

@@ -130,7 +130,7 @@ TEST(Networks, EachDeviceSaysWhatItLacks) {
   EXPECT_EQ(WhyNoNetwork("cpu"), WhyNoNetworks());
   EXPECT_FALSE(WhyNoNetwork("cuda").has_value());
 #if !defined(RETABLE_HAS_CUDA)
-  EXPECT_THROW(MakeDeviceImageProblem("digits", 0, 1), std::invalid_argument);
+  EXPECT_THROW(MakeImageProblem("cuda", "digits", 0, 1), std::invalid_argument);
 #endif
 }
 
@@ -144,13 +144,13 @@ TEST(Networks, AnotherNetworkUnderResNetsNameIsRefused) {
   std::ofstream(folder / "a.ppm") << "P6 1 1 255\nxyz";
   EXPECT_TRUE(ResolveImages("imagenet")[0].present);
   try {
-    MakeImageProblem("imagenet", 0, 1);
+    MakeImageProblem("cpu", "imagenet", 0, 1);
     FAIL() << "not refused";
   } catch (const std::invalid_argument& problem) {
     EXPECT_NE(std::string(problem.what()).find("SHA-256"), std::string::npos);
   }
-  EXPECT_THROW(MakeImageProblem("imagenet", 1, 1), std::invalid_argument);
-  EXPECT_THROW(MakeImageProblem("digits", 359, 1), std::invalid_argument);
+  EXPECT_THROW(MakeImageProblem("cpu", "imagenet", 1, 1), std::invalid_argument);
+  EXPECT_THROW(MakeImageProblem("cpu", "digits", 359, 1), std::invalid_argument);
   unsetenv("RETABLE_IMAGENET");
 }
 
