@@ -30,35 +30,24 @@ constexpr std::size_t kMaxCategoryWords = std::size_t{1} << 24;
 // to.
 enum class Link { kIdentity, kLogit, kLog };
 
-Link LinkOf(const std::string& objective) {
-  static const std::map<std::string, Link> links = {{"reg:squarederror", Link::kIdentity},
-                                                    {"reg:linear", Link::kIdentity},
-                                                    {"reg:squaredlogerror", Link::kIdentity},
-                                                    {"reg:pseudohubererror", Link::kIdentity},
-                                                    {"reg:absoluteerror", Link::kIdentity},
-                                                    {"reg:quantileerror", Link::kIdentity},
-                                                    {"reg:expectileerror", Link::kIdentity},
-                                                    {"binary:logitraw", Link::kIdentity},
-                                                    {"binary:hinge", Link::kIdentity},
-                                                    {"multi:softmax", Link::kIdentity},
-                                                    {"multi:softprob", Link::kIdentity},
-                                                    {"rank:pairwise", Link::kIdentity},
-                                                    {"rank:ndcg", Link::kIdentity},
-                                                    {"rank:map", Link::kIdentity},
-                                                    {"reg:logistic", Link::kLogit},
-                                                    {"binary:logistic", Link::kLogit},
-                                                    {"count:poisson", Link::kLog},
-                                                    {"reg:gamma", Link::kLog},
-                                                    {"reg:tweedie", Link::kLog},
-                                                    {"survival:cox", Link::kLog},
-                                                    {"survival:aft", Link::kLog}};
-  const auto link = links.find(objective);
-  if (link == links.end()) {
-    throw std::invalid_argument("the objective \"" + objective +
-                                "\" is not known, and with it whether base_score is a margin; set "
-                                "learner.objective.name to one that has the same link");
-  }
-  return link->second;
+Link LinkOf(std::string_view objective) {
+  constexpr std::string_view kIdentity[] = {
+      "reg:squarederror",  "reg:linear",        "reg:squaredlogerror", "reg:pseudohubererror",
+      "reg:absoluteerror", "reg:quantileerror", "reg:expectileerror",  "binary:logitraw",
+      "binary:hinge",      "multi:softmax",     "multi:softprob",      "rank:pairwise",
+      "rank:ndcg",         "rank:map"};
+  constexpr std::string_view kLogit[] = {"reg:logistic", "binary:logistic"};
+  constexpr std::string_view kLog[] = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox",
+                                       "survival:aft"};
+  const auto is_of = [&](const auto& list) {
+    return std::ranges::find(list, objective) != std::end(list);
+  };
+  if (is_of(kIdentity)) return Link::kIdentity;
+  if (is_of(kLogit)) return Link::kLogit;
+  if (is_of(kLog)) return Link::kLog;
+  throw std::invalid_argument("the objective \"" + std::string(objective) +
+                              "\" is not known, and with it whether base_score is a margin; set "
+                              "learner.objective.name to one that has the same link");
 }
 
 // In float, as XGBoost computes it: near 1, rounding moves a logit by whole units.
