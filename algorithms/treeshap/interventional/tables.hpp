@@ -21,6 +21,7 @@
 #include <limits>
 
 #include "algorithms/treeshap/interventional/tuning.hpp"
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "base/cuda/host_device.hpp"
 
 namespace retable::treeshap {
@@ -57,15 +58,11 @@ struct TreeletLeaf {
   std::uint32_t first_feature = 0, features = 0;
 };
 
-//! Whether x, infinities clamped, has the bit. The set's first word holds its length and, in the
-//! highest bit, whether other categories are in it.
+//! Whether x, infinities clamped, has the bit.
 RETABLE_HD bool HasBit(const PatternBit& bit, const std::uint32_t* sets, float x) {
   if (x != x) return (bit.feature & PatternBit::kMissingFollows) != 0;
   if (bit.set == PatternBit::kNoSet) return x >= bit.lower && x < bit.upper;
-  const std::uint32_t head = sets[bit.set];
-  if (!(x >= 0) || x >= static_cast<float>((head & 0x7fffffffu) * 32)) return (head >> 31) != 0;
-  const auto category = static_cast<std::uint32_t>(x);
-  return ((sets[bit.set + 1 + category / 32] >> (category % 32)) & 1u) != 0;
+  return InSet([sets](std::uint32_t i) { return sets[i]; }, bit.set, x);
 }
 
 //! w(a, b) = a! b! / (a + b + 1)!, for a, b <= kPatternBits.

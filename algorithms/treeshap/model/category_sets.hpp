@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "base/cuda/host_device.hpp"
 
 namespace retable::treeshap {
 
@@ -24,6 +25,15 @@ inline std::vector<std::uint32_t> AppendSets(const std::vector<CategorySet>& set
   std::vector<std::uint32_t> heads;
   for (const CategorySet& set : sets) heads.push_back(AppendSet(set, words));
   return heads;
+}
+
+//! Whether x is in the set whose head is at the offset; read(i) gives the word at an offset.
+template <class Read>
+RETABLE_HD bool InSet(const Read& read, std::uint32_t offset, float x) {
+  const std::uint32_t head = read(offset);
+  if (!(x >= 0) || x >= static_cast<float>((head & 0x7fffffffu) * 32)) return (head >> 31) != 0;
+  const auto category = static_cast<std::uint32_t>(x);
+  return ((read(offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
 }
 
 }  // namespace retable::treeshap

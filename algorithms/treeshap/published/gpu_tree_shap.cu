@@ -57,14 +57,7 @@ __device__ float OneFraction(const LaneElement& e, const Problem& p, std::uint32
   if (e.feature < 0) return 1;
   float x = __ldg(p.rows + static_cast<std::size_t>(row) * p.columns + e.feature);
   if (x != x) return e.missing != 0 ? 1.0f : 0.0f;
-  if (e.set >= 0) {
-    const std::uint32_t head = p.sets[e.set];
-    if (!(x >= 0) || x >= static_cast<float>((head & 0x7fffffffu) * 32)) {
-      return (head >> 31) != 0 ? 1.0f : 0.0f;
-    }
-    const auto category = static_cast<std::uint32_t>(x);
-    return ((p.sets[e.set + 1 + category / 32] >> (category % 32)) & 1u) != 0 ? 1.0f : 0.0f;
-  }
+  if (e.set >= 0) return InSet([&](auto i) { return p.sets[i]; }, e.set, x) ? 1.0f : 0.0f;
   constexpr float limit = std::numeric_limits<float>::max();
   x = fminf(fmaxf(x, -limit), limit);
   return x >= e.lower && x < e.upper ? 1.0f : 0.0f;

@@ -4,6 +4,7 @@
 
 #include "algorithms/treeshap/interactions/ancestor/interpreter.hpp"
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 #include "algorithms/treeshap/quadrature/sharing/work_queue.cuh"
 
@@ -95,7 +96,8 @@ struct RowMemory : LaneMemory<Q> {
   __device__ __forceinline__ RowMemory(const InteractionLaunch& launch) : p(launch) {}
 
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
-    return InCategories(p.tape.sets, offset, value);
+    const std::uint32_t* sets = p.tape.sets;
+    return treeshap::InSet([sets](std::uint32_t i) { return __ldg(sets + i); }, offset, value);
   }
 
   __device__ __forceinline__ void Below(std::uint32_t tile, float (&k)[Q]) const {

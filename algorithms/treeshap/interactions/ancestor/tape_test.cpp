@@ -11,6 +11,7 @@
 #include <span>
 
 #include "algorithms/treeshap/interactions/ancestor/interpreter.hpp"
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -62,12 +63,7 @@ struct ArrayMemory {
     return ClampInfinity(x[Listed(words, index)]);
   }
   bool InSet(std::uint32_t offset, float value) const {
-    const std::uint32_t head = set.sets.at(offset);
-    if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
-      return (head >> 31) != 0;
-    }
-    const auto category = static_cast<std::uint32_t>(value);
-    return ((set.sets.at(offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+    return treeshap::InSet([this](std::uint32_t i) { return set.sets.at(i); }, offset, value);
   }
   Slot& At(int slot) { return stack.at(static_cast<std::size_t>(slot)); }
   void PushG(int slot, const float (&g)[Q]) { std::copy_n(g, Q, At(slot).g); }

@@ -1,8 +1,7 @@
 #pragma once
 //! @file
 //! Common to the kernels of both forms of interaction values (interactions/ancestor/kernel.cu,
-//! interactions/derivative/kernel.cu): waiting for tiles below, lists and sets of categories, and
-//! the shape of a block.
+//! interactions/derivative/kernel.cu): waiting for tiles below, lists, and the shape of a block.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,18 +15,6 @@ namespace retable::treeshap {
 //! Number i of a list that is packed into groups of four.
 __device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {
   return reinterpret_cast<const std::uint32_t*>(list)[i];
-}
-
-//! Whether a value is in the set at an offset. A set begins with its word count and a flag: it
-//! holds all categories beyond its words.
-__device__ __forceinline__ bool InCategories(const std::uint32_t* sets, std::uint32_t offset,
-                                             float value) {
-  const std::uint32_t head = __ldg(sets + offset);
-  if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
-    return (head >> 31) != 0;
-  }
-  const auto category = static_cast<std::uint32_t>(value);
-  return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
 }
 
 //! The number of tiles that have ended; what they wrote is visible.

@@ -4,6 +4,7 @@
 
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/interactions/derivative/interpreter.hpp"
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 
 namespace retable::treeshap {
@@ -133,7 +134,8 @@ struct RowMemory {
     Store(At(offset), d);
   }
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
-    return InCategories(p.tape.sets, offset, value);
+    const std::uint32_t* sets = p.tape.sets;
+    return treeshap::InSet([sets](std::uint32_t i) { return __ldg(sets + i); }, offset, value);
   }
 
   // Adds to the sum over all tiles.

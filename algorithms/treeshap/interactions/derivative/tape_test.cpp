@@ -11,6 +11,7 @@
 #include <span>
 
 #include "algorithms/treeshap/interactions/derivative/interpreter.hpp"
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -57,12 +58,7 @@ struct ArrayMemory {
     return ClampInfinity(x[(bits & tape::kFeatureMask) / derivatives::kColumn]);
   }
   bool InSet(std::uint32_t offset, float value) const {
-    const std::uint32_t head = set.sets.at(offset);
-    if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
-      return (head >> 31) != 0;
-    }
-    const auto category = static_cast<std::uint32_t>(value);
-    return ((set.sets.at(offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+    return treeshap::InSet([this](std::uint32_t i) { return set.sets.at(i); }, offset, value);
   }
   void Push(std::uint32_t slot, const float (&g)[Q]) { std::copy_n(g, Q, stack.at(slot).begin()); }
   void Peek(std::uint32_t slot, float (&g)[Q]) { std::copy_n(stack.at(slot).begin(), Q, g); }

@@ -11,6 +11,7 @@
 
 #include <type_traits>
 
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
@@ -141,12 +142,7 @@ struct DeviceMemory {
   }
 
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
-    const std::uint32_t head = __ldg(sets + offset);
-    if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
-      return (head >> 31) != 0;
-    }
-    const auto category = static_cast<std::uint32_t>(value);
-    return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+    return treeshap::InSet([at = sets](std::uint32_t i) { return __ldg(at + i); }, offset, value);
   }
 
   // K and contributions of the rows' classes, one of them or both.

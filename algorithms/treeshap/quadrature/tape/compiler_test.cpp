@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
 #include "algorithms/treeshap/quadrature/tree_parts.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
@@ -92,10 +93,7 @@ struct TapeMemory {
     std::copy_n(stack.at(static_cast<std::size_t>(slot)).begin(), Q * R, g);
   }
   bool InSet(std::uint32_t offset, float x) const {
-    const std::uint32_t head = set.sets.at(offset);
-    if (!(x >= 0) || x >= static_cast<float>((head & 0x7fffffffu) * 32)) return (head >> 31) != 0;
-    const auto category = static_cast<std::uint32_t>(x);
-    return ((set.sets.at(offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+    return treeshap::InSet([this](std::uint32_t i) { return set.sets.at(i); }, offset, x);
   }
   // Takes a class's results from its first row, as the kernels do; every further row must give the
   // same bits.
