@@ -15,6 +15,7 @@
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
+#include "algorithms/treeshap/quadrature/cuda/tape_ranges.hpp"
 #include "algorithms/treeshap/quadrature/sharing/shared_explainer.cuh"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "algorithms/treeshap/quadrature/tree_parts.hpp"
@@ -24,31 +25,6 @@
 namespace retable::treeshap {
 
 namespace {
-
-// One tape's ranges for a number of rows.
-struct TapePlan {
-  std::vector<TapeRange> ranges;
-  std::vector<RangeSums> sums;
-};
-
-TapePlan PlanRanges(const Tape& tape, AccumulatorLayout layout, std::size_t target) {
-  const std::size_t total = tape.words.size() / tape::kChunk;
-  const std::size_t per_range = std::max<std::size_t>(1, (total + target - 1) / target);
-  TapePlan plan;
-  for (const TapeSegment& segment : tape.segments) {
-    const bool open = !plan.ranges.empty() && plan.sums.back().group == segment.group &&
-                      plan.ranges.back().chunks + segment.chunks <= per_range;
-    if (open) {
-      plan.ranges.back().chunks += static_cast<std::uint32_t>(segment.chunks);
-    } else {
-      plan.ranges.push_back({static_cast<std::uint32_t>(segment.first_chunk),
-                             static_cast<std::uint32_t>(segment.chunks)});
-      plan.sums.push_back({segment.group, {}});
-    }
-    plan.sums.back().Merge(segment.features, layout == AccumulatorLayout::kSlots);
-  }
-  return plan;
-}
 
 // A tape in device memory with its stream.
 struct DeviceValueTape {
@@ -311,10 +287,12 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
       const std::size_t target = segments_ <= kFewSegments
                                      ? tape->chunks
                                      : std::max<std::size_t>(1, wanted * tape->chunks / chunks);
-      const TapePlan ranges = PlanRanges(tape->tape, layout_, target);
+      TapeRanges plan;
+      plan.Append(tape->tape.segments, (tape->chunks + target - 1) / target,
+                  layout_ == AccumulatorLayout::kSlots);
       first_range_.push_back(sums.size());
-      sums.insert(sums.end(), ranges.sums.begin(), ranges.sums.end());
-      tape->ranges.Upload(ranges.ranges);
+      sums.insert(sums.end(), plan.sums.begin(), plan.sums.end());
+      tape->ranges.Upload(plan.ranges);
     }
     first_range_.push_back(sums.size());
     sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),

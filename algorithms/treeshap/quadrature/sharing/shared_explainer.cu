@@ -7,6 +7,7 @@
 
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
+#include "algorithms/treeshap/quadrature/cuda/tape_ranges.hpp"
 #include "algorithms/treeshap/quadrature/sharing/sort_rows.cuh"
 
 namespace retable::treeshap {
@@ -27,11 +28,7 @@ struct Batch {
 };
 
 // A tape with what its kernels write: tapes run side by side.
-struct SharedTape {
-  int points = 4;
-  int stack_slots = 0, subtree_stack_slots = 0;
-  std::uint32_t accumulator_slots = 0;
-  std::uint32_t max_subtree_features = 0, max_key_words = 0, max_subtree_words = 0;
+struct SharedTape : TapeSizes {
   DeviceArray<Float4> words, subtree_words;
   DeviceArray<SharedSubtree> subtrees;
   DeviceArray<std::uint32_t> feature_lists, keys;
@@ -59,68 +56,34 @@ struct SharedTape {
   }
 };
 
-// The segments of a tape cut into batches and these into ranges.
-class BatchPlanner {
- public:
-  BatchPlanner(const Tape& tape, std::int32_t features)
-      : tape_(tape),
-        columns_(ChooseAccumulatorLayout(features) == AccumulatorLayout::kSlots),
-        most_ranges_(RangesOf(tape.words.size() / tape::kChunk)) {}
-
-  void Run(SharedTape& out) {
-    for (std::size_t first = 0; first < tape_.segments.size();) {
-      std::size_t width = 0;
-      std::size_t last = first;
-      while (last < tape_.segments.size() &&
-             tape_.segments[last].batch == tape_.segments[first].batch) {
-        width += Width(tape_.segments[last++]);
-      }
-      AddBatch(first, last, width, out);
-      first = last;
-    }
-    out.ranges = DeviceArray<TapeRange>(std::span<const TapeRange>(ranges_));
-  }
-
- private:
-  std::size_t Width(const TapeSegment& segment) const {
-    std::size_t width = 0;
-    for (std::size_t u = 0; u < segment.subtrees; ++u) {
-      width += tape_.subtrees[segment.first_subtree + u].width;
-    }
-    return width;
-  }
-
-  void AddBatch(std::size_t first, std::size_t last, std::size_t width, SharedTape& out) {
+// Cuts the segments of a tape into batches, and these into ranges. `columns`: of sums, written
+// once.
+void PlanBatches(const Tape& tape, bool columns, SharedTape& out) {
+  const std::size_t most_ranges = RangesOf(tape.words.size() / tape::kChunk);
+  TapeRanges plan;
+  for (std::span<const TapeSegment> rest(tape.segments); !rest.empty();) {
+    const auto next = std::ranges::find_if(
+        rest, [&](const TapeSegment& segment) { return segment.batch != rest[0].batch; });
+    const auto segments = rest.first(static_cast<std::size_t>(next - rest.begin()));
     Batch batch;
-    batch.first_subtree = static_cast<std::uint32_t>(tape_.segments[first].first_subtree);
-    batch.width = width;
-    batch.first_range = static_cast<std::uint32_t>(ranges_.size());
+    batch.first_subtree = static_cast<std::uint32_t>(segments[0].first_subtree);
+    batch.first_range = static_cast<std::uint32_t>(plan.ranges.size());
     std::size_t chunks = 0;
-    for (std::size_t s = first; s < last; ++s) chunks += tape_.segments[s].chunks;
-    const std::size_t per_range =
-        std::max<std::size_t>(1, (chunks + most_ranges_ - 1) / most_ranges_);
-    for (std::size_t s = first; s < last; ++s) {
-      const TapeSegment& segment = tape_.segments[s];
+    for (const TapeSegment& segment : segments) {
+      chunks += segment.chunks;
       batch.subtrees += static_cast<std::uint32_t>(segment.subtrees);
-      const bool open = ranges_.size() > batch.first_range &&
-                        out.range_sums.back().group == segment.group &&
-                        ranges_.back().chunks + segment.chunks <= per_range;
-      if (!open) {
-        ranges_.push_back({static_cast<std::uint32_t>(segment.first_chunk), 0});
-        out.range_sums.push_back({segment.group, {}});
-      }
-      ranges_.back().chunks += static_cast<std::uint32_t>(segment.chunks);
-      out.range_sums.back().Merge(segment.features, columns_);
     }
-    batch.ranges = static_cast<std::uint32_t>(ranges_.size()) - batch.first_range;
+    for (std::uint32_t u = 0; u < batch.subtrees; ++u) {
+      batch.width += tape.subtrees[batch.first_subtree + u].width;
+    }
+    plan.Append(segments, (chunks + most_ranges - 1) / most_ranges, columns);
+    batch.ranges = static_cast<std::uint32_t>(plan.ranges.size()) - batch.first_range;
     out.batches.push_back(batch);
+    rest = rest.subspan(segments.size());
   }
-
-  const Tape& tape_;
-  bool columns_;  // of sums, written once
-  std::size_t most_ranges_;
-  std::vector<TapeRange> ranges_;
-};
+  out.ranges.Upload(plan.ranges);
+  out.range_sums = std::move(plan.sums);
+}
 
 // Some rows and some subtrees of a tape, by which a call finds out whether its rows are alike.
 class RowSample {
@@ -322,29 +285,21 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, std::int32_t sub
   options.points = {4, 6, 8};
   TapeSet set = CompileTapes(model, options);
   if (!set.ranks.fits()) return;
-  state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
-  state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
+  state_->thresholds.Upload(set.ranks.thresholds());
+  state_->begin.Upload(set.ranks.begin());
   // Where classes have few contributions, one tree is enough: each more takes time to sort.
   state_->order_trees =
       ChooseOrder(model, state_->layout == AccumulatorLayout::kSlots ? kOrderTrees : 1);
-  state_->order_nodes =
-      DeviceArray<OrderNode>(std::span<const OrderNode>(state_->order_trees.nodes));
+  state_->order_nodes.Upload(state_->order_trees.nodes);
   for (const Tape& tape : set.tapes) {
     auto out = std::make_unique<SharedTape>();
-    out->points = tape.points;
-    out->stack_slots = tape.stack_slots;
-    out->accumulator_slots = tape.accumulator_slots;
-    out->subtree_stack_slots = tape.subtree_stack_slots;
-    out->max_subtree_features = tape.max_subtree_features;
-    out->max_key_words = tape.max_key_words;
-    out->max_subtree_words = tape.max_subtree_words;
-    out->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
-    out->subtree_words = DeviceArray<Float4>(std::span<const Float4>(tape.subtree_words));
-    out->subtrees = DeviceArray<SharedSubtree>(std::span<const SharedSubtree>(tape.subtrees));
-    out->feature_lists =
-        DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.subtree_features));
-    out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.subtree_keys));
-    BatchPlanner(tape, model.features).Run(*out);
+    static_cast<TapeSizes&>(*out) = tape;
+    out->words.Upload(tape.words);
+    out->subtree_words.Upload(tape.subtree_words);
+    out->subtrees.Upload(tape.subtrees);
+    out->feature_lists.Upload(tape.subtree_features);
+    out->keys.Upload(tape.subtree_keys);
+    PlanBatches(tape, state_->layout == AccumulatorLayout::kSlots, *out);
     state_->usable = state_->usable || !tape.subtrees.empty();
     state_->tapes.push_back(std::move(out));
   }

@@ -41,22 +41,23 @@ struct TapeSegment {
   std::vector<std::int32_t> features;
 };
 
-//! All trees (or passes of trees) with `points` quadrature points.
-struct Tape {
+struct TapeSizes {
   int points = 4;
-  LargeArray<Float4> words;             //!< whole chunks
-  std::vector<TapeSegment> segments;    //!< each ends with kEnd and can run alone
   int stack_slots = 0;                  //!< stack slots needed
   std::uint32_t accumulator_slots = 0;  //!< accumulator slots in use
+  // Of subtrees.
+  int subtree_stack_slots = 0;
+  std::uint32_t max_subtree_features = 0, max_key_words = 0, max_subtree_words = 0;
+};
 
+//! All trees (or passes of trees) with `points` quadrature points.
+struct Tape : TapeSizes {
+  LargeArray<Float4> words;                     //!< whole chunks
+  std::vector<TapeSegment> segments;            //!< each ends with kEnd and can run alone
   std::vector<SharedSubtree> subtrees;          //!< ordered by first use
   LargeArray<Float4> subtree_words;             //!< tapes of the subtrees, merged ones together
   std::vector<std::uint32_t> subtree_features;  //!< their lists of features
   std::vector<std::uint32_t> subtree_keys;      //!< their key programs
-  int subtree_stack_slots = 0;
-  std::uint32_t max_subtree_features = 0;
-  std::uint32_t max_key_words = 0;
-  std::uint32_t max_subtree_words = 0;
 };
 
 struct TapeSet {
