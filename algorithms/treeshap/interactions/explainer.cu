@@ -63,7 +63,7 @@ struct InteractionCall {
   const std::uint32_t* sets = nullptr;
   std::uint32_t rows = 0, stride = 0;
   bool missing = false, general = false;
-  float scale[2] = {1, 1};
+  float scale = 1;
   unsigned long long* out = nullptr;
 };
 
@@ -82,108 +82,90 @@ struct DeviceTape {
   virtual void Launch(const InteractionCall& call, std::uint32_t* zeros, cudaStream_t on) = 0;
 };
 
-// Copies the call's arguments into a launch.
-template <class AnyLaunch>
-void Fill(const InteractionCall& call, AnyLaunch& launch) {
-  launch.general = call.general;
-  launch.tape.sets = call.sets;
-  launch.rows.x = call.x;
-  launch.output.sums = call.out;
-}
-
-struct DeviceDerivativeTape final : DeviceTape {
+// The tiles of either form.
+template <class AnyLaunch, class Tile>
+struct TileTape : DeviceTape {
   int points = 4;
-  DerivativeLaunch launch;
-  std::size_t vectors = 0;
+  std::size_t left = 0;  // numbers of a row that tiles leave for those above
+  AnyLaunch launch;
   DeviceArray<Float4> words;
-  DeviceArray<DerivativeTile> tiles;
+  DeviceArray<Tile> tiles;
   DeviceArray<float> below;
 
-  explicit DeviceDerivativeTape(const DerivativeTape& tape)
-      : points(tape.points),
-        vectors(tape.vectors),
-        words(std::span<const Float4>(tape.words)),
-        tiles(std::span<const DerivativeTile>(tape.tiles)) {
-    launch.tape.tiles = tiles.data();
+  // `vectors`: of so many points, that tiles leave.
+  template <class Tape>
+  TileTape(const Tape& tape, std::size_t vectors)
+      : points(tape.points), left(vectors * static_cast<std::size_t>(tape.points)) {
+    launch.tape.tiles = tiles.Upload(tape.tiles);
     launch.tape.tile_count = static_cast<std::uint32_t>(tape.tiles.size());
     launch.tape.sizes = tape.sizes;
-    launch.tape.words = words.data();
+    launch.tape.words = words.Upload(tape.words);
   }
 
-  std::size_t BytesOfRow() const override {
-    return vectors * static_cast<std::size_t>(points) * sizeof(float);
-  }
+  std::size_t BytesOfRow() const override { return left * sizeof(float); }
   std::size_t BytesHeld() const override { return below.size() * sizeof(float); }
-
   void Reserve(std::uint32_t, std::uint32_t stride) override {
     launch.rows.stride = stride;
-    launch.output.below = below.Reserve(vectors * static_cast<std::size_t>(points) * stride);
+    launch.output.below = below.Reserve(left * stride);
   }
-
   std::size_t Counters() const override {
     return 1 + launch.tape.tile_count * std::size_t{launch.rows.stride / 32};
   }
 
+  // Copies the call's arguments into the launch.
+  void Fill(const InteractionCall& call, std::uint32_t* progress) {
+    launch.general = call.general;
+    launch.tape.sets = call.sets;
+    launch.rows.x = call.x;
+    launch.rows.scale = call.scale;
+    launch.output.sums = call.out;
+    launch.output.progress = progress;
+  }
+};
+
+struct DeviceDerivativeTape final : TileTape<DerivativeLaunch, DerivativeTile> {
+  explicit DeviceDerivativeTape(const DerivativeTape& tape) : TileTape(tape, tape.vectors) {}
+
   void Launch(const InteractionCall& call, std::uint32_t* zeros, cudaStream_t on) override {
-    Fill(call, launch);
-    launch.rows.scale = call.scale[0] * call.scale[1];
-    launch.output.progress = zeros;
+    Fill(call, zeros);
     LaunchDerivatives(points, launch, on);
   }
 };
 
-struct DeviceInteractionTape final : DeviceTape {
-  int points = 4;
+struct DeviceInteractionTape final : TileTape<InteractionLaunch, InteractionTile> {
   bool wide = false;
-  InteractionLaunch tile_launch;
   InteractionSubtreeLaunch subtree_launch;
   GroupingLaunch grouping;
-  std::size_t subtree_width = 0, tile_count = 0;
-  DeviceArray<Float4> words, subtree_words;
-  DeviceArray<InteractionTile> tiles, subtree_tiles;
+  std::size_t subtree_width = 0;
+  DeviceArray<Float4> subtree_words;
+  DeviceArray<InteractionTile> subtree_tiles;
   DeviceArray<SharedSubtree> device_subtrees;
   DeviceArray<std::uint32_t> subtree_keys;
   DeviceArray<std::uint16_t> classes;
   DeviceArray<std::uint32_t> representatives, bases;
   DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
-  DeviceArray<float> below;
 
   // In the worst case every row is a row class.
   std::size_t BytesOfRow() const override {
-    return subtree_width * sizeof(float4) +
-           grouping.subtree_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
-           tile_count * static_cast<std::size_t>(points) * sizeof(float);
+    return TileTape::BytesOfRow() + subtree_width * sizeof(float4) +
+           grouping.subtree_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t));
   }
-
   std::size_t BytesHeld() const override {
-    return table.size() * sizeof(float4) + below.size() * sizeof(float);
+    return TileTape::BytesHeld() + table.size() * sizeof(float4);
   }
 
   explicit DeviceInteractionTape(const InteractionTape& tape)
-      : points(tape.points),
-        wide(tape.wide),
-        subtree_width(tape.subtree_width),
-        tile_count(tape.tiles.size()),
-        words(std::span<const Float4>(tape.words)),
-        subtree_words(std::span<const Float4>(tape.subtree_words)),
-        tiles(std::span<const InteractionTile>(tape.tiles)),
-        subtree_tiles(std::span<const InteractionTile>(tape.subtree_tiles)),
-        device_subtrees(std::span<const SharedSubtree>(tape.subtrees)),
-        subtree_keys(std::span<const std::uint32_t>(tape.subtree_keys)) {
+      : TileTape(tape, tape.tiles.size()), wide(tape.wide), subtree_width(tape.subtree_width) {
     RequireFits(tape.sizes);
     RequireFits(tape.subtree_sizes);
-    tile_launch.tape.tiles = tiles.data();
-    tile_launch.tape.tile_count = static_cast<std::uint32_t>(tile_count);
-    tile_launch.tape.sizes = tape.sizes;
-    tile_launch.tape.words = words.data();
-    grouping.subtrees = device_subtrees.data();
-    grouping.keys = subtree_keys.data();
+    grouping.subtrees = device_subtrees.Upload(tape.subtrees);
+    grouping.keys = subtree_keys.Upload(tape.subtree_keys);
     grouping.subtree_count = static_cast<std::uint32_t>(tape.subtrees.size());
     grouping.most_key_words = tape.most_key_words;
     grouping.classes_per_item = kClassesOfItem;
-    subtree_launch.tiles = subtree_tiles.data();
-    subtree_launch.words = subtree_words.data();
+    subtree_launch.tiles = subtree_tiles.Upload(tape.subtree_tiles);
+    subtree_launch.words = subtree_words.Upload(tape.subtree_words);
     subtree_launch.sizes = tape.subtree_sizes;
   }
 
@@ -195,38 +177,32 @@ struct DeviceInteractionTape final : DeviceTape {
   }
 
   void Reserve(std::uint32_t count, std::uint32_t stride) override {
+    TileTape::Reserve(count, stride);
     const std::size_t subtree_count = grouping.subtree_count;
     grouping.rows = count;
-    grouping.stride = subtree_launch.stride = tile_launch.rows.stride = stride;
-    tile_launch.shared.classes = grouping.output.classes = classes.Reserve(subtree_count * stride);
+    grouping.stride = subtree_launch.stride = stride;
+    launch.shared.classes = grouping.output.classes = classes.Reserve(subtree_count * stride);
     subtree_launch.representatives = grouping.output.representatives =
         representatives.Reserve(subtree_count * count);
-    tile_launch.shared.bases = grouping.output.bases = bases.Reserve(subtree_count);
+    launch.shared.bases = grouping.output.bases = bases.Reserve(subtree_count);
     subtree_launch.items = grouping.output.items =
         items.Reserve(subtree_count * ((count + kClassesOfItem - 1) / kClassesOfItem));
-    tile_launch.shared.table = subtree_launch.table = table.Reserve(subtree_width * count);
-    tile_launch.output.below =
-        below.Reserve(tile_count * static_cast<std::size_t>(points) * stride);
+    launch.shared.table = subtree_launch.table = table.Reserve(subtree_width * count);
   }
 
-  std::size_t Counters() const override {
-    return kSubtreeCounters + 1 + tile_count * (tile_launch.rows.stride / 32);
-  }
+  std::size_t Counters() const override { return kSubtreeCounters + TileTape::Counters(); }
 
   void Launch(const InteractionCall& call, std::uint32_t* zeros, cudaStream_t on) override {
-    Fill(call, tile_launch);
-    tile_launch.rows.scale[0] = call.scale[0];
-    tile_launch.rows.scale[1] = call.scale[1];
+    Fill(call, zeros + kSubtreeCounters);
     subtree_launch.general = grouping.missing = call.missing;
     subtree_launch.x = call.x;
     grouping.ranks = call.ranks;
     grouping.output.counters = subtree_launch.counters = zeros;
-    tile_launch.output.progress = zeros + kSubtreeCounters;
     if (grouping.subtree_count > 0) {
       LaunchGrouping(grouping, on);
       LaunchInteractionSubtrees(points, wide, subtree_launch, on);
     }
-    LaunchInteractions(points, wide, tile_launch, on);
+    LaunchInteractions(points, wide, launch, on);
   }
 };
 
@@ -236,7 +212,6 @@ struct DeviceInteractions::State {
   std::size_t features = 0;
   std::size_t groups = 1;
   double scale = 1;
-  float scales[2] = {1, 1};  // factors of scale
   std::optional<InteractionMatrices> results;
   std::vector<std::unique_ptr<DeviceTape>> tapes;
   DeviceArray<std::uint32_t> sets, begin;
@@ -264,11 +239,9 @@ struct DeviceInteractions::State {
   template <class OnDevice, class TapeSet>
   void Take(TapeSet set) {
     // |phi_ij| is at most four times the largest |leaf| of each tree: sums of 2^58 leave room
-    // beside it. The scale is a power of two in two float factors, so that products are exact.
+    // beside it. The scale is a power of two, a float too, so that products are exact.
     const int exponent = set.bound > 0 ? std::min(57 - std::ilogb(set.bound), 127) : 0;
     scale = std::ldexp(1.0, exponent);
-    scales[0] = std::ldexp(1.0f, exponent / 2);
-    scales[1] = std::ldexp(1.0f, exponent - exponent / 2);
     sets = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
     for (const auto& tape : set.tapes) tapes.push_back(std::make_unique<OnDevice>(tape));
     results.emplace(std::move(set.sums), features, groups);
@@ -365,7 +338,7 @@ struct DeviceInteractions::State {
                                .stride = stride,
                                .missing = missing_value,
                                .general = missing_value || sets.size() > 0,
-                               .scale = {scales[0], scales[1]},
+                               .scale = static_cast<float>(scale),
                                .out = sums.data()};
     TransposeRows(from, nullptr, count, static_cast<std::uint32_t>(features), stride, x.data(),
                   stream);

@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(32 * tuning::kMostWarps) InteractionKernel(Int
       for (std::uint32_t i = 0; i < tile.interactions; ++i) {
         const float value = memory.sums[i * 32];
         if (value == 0) continue;
-        const long long fixed = __float2ll_rn(value * p.rows.scale[0] * p.rows.scale[1]);
+        const long long fixed = __float2ll_rn(value * p.rows.scale);
         atomicAdd(sums + static_cast<std::size_t>(Listed(list, i)) * p.rows.stride,
                   static_cast<unsigned long long>(fixed));
       }

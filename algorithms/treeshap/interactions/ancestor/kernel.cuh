@@ -7,6 +7,7 @@
 //! associative, so the result has the same bits whatever the order of the atomics.
 
 #include "algorithms/treeshap/interactions/ancestor/tape.hpp"
+#include "algorithms/treeshap/interactions/common/launch.cuh"
 #include "algorithms/treeshap/quadrature/sharing/row_classes.cuh"
 #include "base/cuda/streams.hpp"
 
@@ -25,27 +26,7 @@ struct InteractionSubtreeLaunch {
   float4* table = nullptr;
 };
 
-struct InteractionLaunch {
-  bool general = true;  //!< missing values or categories
-  struct Tape {
-    const InteractionTile* tiles = nullptr;
-    std::uint32_t tile_count = 0;
-    InteractionSizes sizes;
-    const Float4* words = nullptr;
-    const std::uint32_t* sets = nullptr;
-  } tape;
-  struct Rows {
-    const float* x = nullptr;  //!< features x stride
-    std::uint32_t stride = 0;  //!< padded row count: a multiple of 32
-    float scale[2] = {1, 1};   //!< factors of the fixed-point units in one
-  } rows;
-  struct Output {
-    unsigned long long* sums = nullptr;  //!< InteractionTapeSet::sums x stride, fixed point
-    float* below = nullptr;              //!< K: tiles x points x stride
-    //! Zero before: the next ticket, then for each tile and block of rows the number of tiles
-    //! below that have ended; 1 + tiles x stride / 32.
-    std::uint32_t* progress = nullptr;
-  } output;
+struct InteractionLaunch : TileLaunch<InteractionTile, InteractionSizes> {
   struct SharedSubtrees {
     const std::uint16_t* classes = nullptr;
     const std::uint32_t* bases = nullptr;
