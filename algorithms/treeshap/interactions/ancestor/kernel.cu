@@ -6,6 +6,7 @@
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
+#include "algorithms/treeshap/quadrature/cuda/choices.hpp"
 #include "algorithms/treeshap/quadrature/sharing/work_queue.cuh"
 
 namespace retable::treeshap {
@@ -325,8 +326,9 @@ void ForPositions(int points, bool wide, bool general, Function function) {
   if (wide) {
     function.template operator()<8, std::uint64_t, true>();
   } else {
-    ForPoints(points, general, [&]<int Q, bool General>() {
-      function.template operator()<Q, std::uint32_t, General>();
+    ForPoints<4, 6, 8>(points, [&]<int Q>() {
+      ForEither(general,
+                [&]<bool General>() { function.template operator()<Q, std::uint32_t, General>(); });
     });
   }
 }

@@ -61,23 +61,4 @@ void LaunchTiles(void (*kernel)(Launch), const Launch& launch, std::uint32_t war
   CheckCuda(cudaGetLastError(), "interaction kernel");
 }
 
-//! Calls function<Q, General>() for 4, 6 or 8 points.
-template <class Function>
-void ForPoints(int points, bool general, Function function) {
-  const auto either = [&]<int Q>() {
-    if (general) {
-      function.template operator()<Q, true>();
-    } else {
-      function.template operator()<Q, false>();
-    }
-  };
-  if (points == 4) {
-    either.template operator()<4>();
-  } else if (points == 6) {
-    either.template operator()<6>();
-  } else {
-    either.template operator()<8>();
-  }
-}
-
 }  // namespace retable::treeshap

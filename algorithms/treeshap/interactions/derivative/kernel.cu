@@ -6,6 +6,7 @@
 #include "algorithms/treeshap/interactions/derivative/interpreter.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
+#include "algorithms/treeshap/quadrature/cuda/choices.hpp"
 
 namespace retable::treeshap {
 
@@ -249,8 +250,9 @@ void LaunchRowsOf(const DerivativeLaunch& launch, cudaStream_t stream) {
 }  // namespace
 
 void LaunchDerivatives(int points, const DerivativeLaunch& launch, cudaStream_t stream) {
-  ForPoints(points, launch.general,
-            [&]<int Q, bool General>() { LaunchRowsOf<Q, General>(launch, stream); });
+  ForPoints<4, 6, 8>(points, [&]<int Q>() {
+    ForEither(launch.general, [&]<bool General>() { LaunchRowsOf<Q, General>(launch, stream); });
+  });
 }
 
 }  // namespace retable::treeshap

@@ -13,6 +13,7 @@
 
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
+#include "algorithms/treeshap/quadrature/cuda/choices.hpp"
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
@@ -325,36 +326,20 @@ void LaunchVariant(const QuadratureLaunch& launch, cudaStream_t stream) {
   CheckCuda(cudaGetLastError(), "quadrature kernel");
 }
 
-template <int Q, bool Shares, bool General>
-void LaunchLayout(const QuadratureLaunch& launch, cudaStream_t stream) {
-  switch (launch.variant.layout) {
-    case AccumulatorLayout::kPerFeature:
-      LaunchVariant<Q, Shares, General, AccumulatorLayout::kPerFeature>(launch, stream);
-      break;
-    case AccumulatorLayout::kSlots:
-      LaunchVariant<Q, Shares, General, AccumulatorLayout::kSlots>(launch, stream);
-      break;
-  }
-}
-
-template <int Q, bool Shares>
-void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
-  if (launch.variant.general) {
-    LaunchLayout<Q, Shares, true>(launch, stream);
-  } else {
-    LaunchLayout<Q, Shares, false>(launch, stream);
-  }
-}
-
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream) {
-  if constexpr (Q >= kMinSubtreePoints) {
-    if (launch.variant.shares) {
-      LaunchRows<Q, true>(launch, stream);
-      return;
-    }
-  }
-  LaunchRows<Q, false>(launch, stream);
+  constexpr bool kMayShare = Q >= kMinSubtreePoints;
+  ForEither(kMayShare && launch.variant.shares, [&]<bool Shares>() {
+    ForEither(launch.variant.general, [&]<bool General>() {
+      ForEither(launch.variant.layout == AccumulatorLayout::kSlots, [&]<bool Slots>() {
+        if constexpr (kMayShare || !Shares) {
+          constexpr auto kLayout =
+              Slots ? AccumulatorLayout::kSlots : AccumulatorLayout::kPerFeature;
+          LaunchVariant<Q, Shares, General, kLayout>(launch, stream);
+        }
+      });
+    });
+  });
 }
 
 }  // namespace retable::treeshap

@@ -1,9 +1,8 @@
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
+#include "algorithms/treeshap/quadrature/cuda/choices.hpp"
 #include "base/cuda/memory.hpp"
 
 namespace retable::treeshap {
@@ -19,25 +18,7 @@ std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
 }
 
 void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream) {
-  switch (points) {
-    case 2:
-      LaunchQuadraturePoints<2>(launch, stream);
-      break;
-    case 3:
-      LaunchQuadraturePoints<3>(launch, stream);
-      break;
-    case 4:
-      LaunchQuadraturePoints<4>(launch, stream);
-      break;
-    case 6:
-      LaunchQuadraturePoints<6>(launch, stream);
-      break;
-    case 8:
-      LaunchQuadraturePoints<8>(launch, stream);
-      break;
-    default:
-      throw std::logic_error("no quadrature kernel for " + std::to_string(points));
-  }
+  ForPoints<2, 3, 4, 6, 8>(points, [&]<int Q>() { LaunchQuadraturePoints<Q>(launch, stream); });
 }
 
 std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch) {
@@ -69,19 +50,7 @@ void ChooseTeams(int points, SubtreeLaunch& launch) {
 }
 
 void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream) {
-  switch (points) {
-    case 4:
-      LaunchSubtreesPoints<4>(launch, stream);
-      break;
-    case 6:
-      LaunchSubtreesPoints<6>(launch, stream);
-      break;
-    case 8:
-      LaunchSubtreesPoints<8>(launch, stream);
-      break;
-    default:
-      throw std::logic_error("no subtree kernel for " + std::to_string(points));
-  }
+  ForPoints<4, 6, 8>(points, [&]<int Q>() { LaunchSubtreesPoints<Q>(launch, stream); });
 }
 
 void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch) {

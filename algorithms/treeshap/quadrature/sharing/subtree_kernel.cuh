@@ -179,8 +179,8 @@ void LaunchSubtreesVariant(const SubtreeLaunch& launch, cudaStream_t stream) {
 
 template <int Q>
 void LaunchSubtreesPoints(const SubtreeLaunch& launch, cudaStream_t stream) {
-  launch.missing ? LaunchSubtreesVariant<Q, true>(launch, stream)
-                 : LaunchSubtreesVariant<Q, false>(launch, stream);
+  ForEither(launch.missing,
+            [&]<bool General>() { LaunchSubtreesVariant<Q, General>(launch, stream); });
 }
 
 }  // namespace retable::treeshap
