@@ -7,6 +7,7 @@
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 #include "algorithms/treeshap/quadrature/cuda/choices.hpp"
+#include "algorithms/treeshap/quadrature/cuda/lane_stack.cuh"
 #include "algorithms/treeshap/quadrature/sharing/work_queue.cuh"
 
 namespace retable::treeshap {
@@ -24,61 +25,20 @@ __host__ __device__ constexpr std::uint32_t WarpGroups(int points, const Interac
   return StackGroups(points, sizes) + (sizes.features + sizes.interactions + 1) * 8;
 }
 
-// G and K of each stack slot. Slots are uniform over the warp, so the branch is too.
-template <int Q>
-struct LaneStack {
-  static constexpr int kV = ancestor::kGroups<Q>;
-  static constexpr int kSlot = 2 * kV * 32;  // groups of four words
-
-  float4* at;     // shared, the lane's
-  float4* local;  // kLocalSlots x 2 kV
-  int shared_slots;
-
-  __device__ __forceinline__ void PushG(int slot, const float (&g)[Q]) { Put(slot, 0, g); }
-  __device__ __forceinline__ void PeekG(int slot, float (&g)[Q]) const { Get(slot, 0, g); }
-  __device__ __forceinline__ void PushK(int slot, const float (&k)[Q]) { Put(slot, kV, k); }
-  __device__ __forceinline__ void PeekK(int slot, float (&k)[Q]) const { Get(slot, kV, k); }
-
-  static __device__ __forceinline__ void Store(float4* to, int step, const float (&a)[Q]) {
-#pragma unroll
-    for (int v = 0; v < kV; ++v) {
-      const auto word = [&](int i) { return 4 * v + i < Q ? a[4 * v + i] : 0.0f; };
-      to[v * step] = make_float4(word(0), word(1), word(2), word(3));
-    }
-  }
-  static __device__ __forceinline__ void Load(const float4* from, int step, float (&a)[Q]) {
-#pragma unroll
-    for (int v = 0; v < kV; ++v) {
-      const float4 four = from[v * step];
-      a[4 * v] = four.x;
-      if (4 * v + 1 < Q) a[4 * v + 1] = four.y;
-      if (4 * v + 2 < Q) a[4 * v + 2] = four.z;
-      if (4 * v + 3 < Q) a[4 * v + 3] = four.w;
-    }
-  }
-
- private:
-  __device__ __forceinline__ void Put(int slot, int offset, const float (&a)[Q]) {
-    if (slot < shared_slots) {
-      Store(at + slot * kSlot + offset * 32, 32, a);
-    } else {
-      Store(local + (slot - shared_slots) * 2 * kV + offset, 1, a);
-    }
-  }
-  __device__ __forceinline__ void Get(int slot, int offset, float (&a)[Q]) const {
-    if (slot < shared_slots) {
-      Load(at + slot * kSlot + offset * 32, 32, a);
-    } else {
-      Load(local + (slot - shared_slots) * 2 * kV + offset, 1, a);
-    }
-  }
-};
-
+// A slot of the tape's is two of the stack: G, then K.
 template <int Q>
 struct LaneMemory : LaneStack<Q> {
   float* columns;  // shared, the lane's x of each listed feature
   float* sums;     // shared, the lane's
 
+  __device__ __forceinline__ void PushG(int slot, const float (&g)[Q]) { this->Push(2 * slot, g); }
+  __device__ __forceinline__ void PeekG(int slot, float (&g)[Q]) const { this->Peek(2 * slot, g); }
+  __device__ __forceinline__ void PushK(int slot, const float (&k)[Q]) {
+    this->Push(2 * slot + 1, k);
+  }
+  __device__ __forceinline__ void PeekK(int slot, float (&k)[Q]) const {
+    this->Peek(2 * slot + 1, k);
+  }
   __device__ __forceinline__ float X(std::uint32_t bits) const {
     return columns[(bits & tape::kFeatureMask) * 32];
   }
@@ -158,8 +118,9 @@ template <int Q, class Memory>
 __device__ __forceinline__ void AssignMemory(float4* own, const InteractionSizes& sizes,
                                              float4* local, Memory& memory) {
   memory.local = local;
-  memory.shared_slots = static_cast<int>(sizes.shared_slots);
-  memory.at = own + threadIdx.x % 32;
+  memory.shared_slots = static_cast<int>(2 * sizes.shared_slots);
+  memory.stack = own + threadIdx.x % 32;
+  memory.threads = 32;
   memory.columns = reinterpret_cast<float*>(own + StackGroups(Q, sizes)) + threadIdx.x % 32;
   memory.sums = memory.columns + sizes.features * 32;
 }

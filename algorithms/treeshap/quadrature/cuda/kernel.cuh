@@ -14,6 +14,7 @@
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 #include "algorithms/treeshap/quadrature/cuda/choices.hpp"
+#include "algorithms/treeshap/quadrature/cuda/lane_stack.cuh"
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
@@ -46,14 +47,12 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 //! The interpreter's memory of one lane. Shares: instructions may take shared subtrees, which
 //! models with categories have none of. OneStack: no slot is in local memory.
 template <int Q, int R, AccumulatorLayout Layout, bool Shares, bool OneStack = false>
-struct DeviceMemory {
+struct DeviceMemory : LaneStack<Q * R, OneStack> {
   static constexpr bool kCategories = !Shares;
   static constexpr bool kSharedSubtrees = Shares;
 
   const float* x;  // global, at the lane's first row: features x stride
   char* columns;   // shared, at the lane's first row: phi and, behind it, x of each feature
-  float4* stack;   // shared_slots x vectors x threads
-  float4* local;   // kLocalSlots x vectors, of this lane
   double*
       partial;  // few: this range's slice, at the lane's first row; others kSecondRowOffset behind
   float* column;  // kSlots: the next column of sums, at the lane's first row
@@ -61,15 +60,10 @@ struct DeviceMemory {
   std::uint32_t stride;     // of partial and of wide x
   std::uint32_t step;       // bytes of a shared column
   std::uint32_t phi_bytes;  // of which phi
-  std::uint32_t threads;
-  int shared_slots;
   std::uint32_t first_subtree;
   const std::uint16_t* classes;  // of the batch's first subtree, at the lane's first row
   const std::uint32_t* bases;
   const float4* table;
-
-  // Q R floats as whole vectors; the last one may be partly used.
-  static constexpr int kVectors = (Q * R + 3) / 4;
 
   // Few features have phi and x side by side, `step` bytes a feature: a multiple of 256, so that
   // the flags, the top eight bits, fall out of the 32-bit product. Others have accumulator slots
@@ -102,44 +96,6 @@ struct DeviceMemory {
 #pragma unroll
     for (int r = 0; r < R; ++r) sum[r] += change[r];
     *at = Packed<R>(sum);
-  }
-
-  // Slots are uniform over the block, so the branch is too.
-  __device__ __forceinline__ void Push(int slot, const float (&g)[Q * R]) {
-    if (OneStack || slot < shared_slots) {
-      Store(stack + static_cast<std::uint32_t>(slot) * kVectors * threads, threads, g);
-    } else {
-      Store(local + (slot - shared_slots) * kVectors, 1, g);
-    }
-  }
-
-  __device__ __forceinline__ void Peek(int slot, float (&g)[Q * R]) const {
-    if (OneStack || slot < shared_slots) {
-      Load(stack + static_cast<std::uint32_t>(slot) * kVectors * threads, threads, g);
-    } else {
-      Load(local + (slot - shared_slots) * kVectors, 1, g);
-    }
-  }
-
-  static __device__ __forceinline__ void Store(float4* at, std::uint32_t step,
-                                               const float (&g)[Q * R]) {
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const auto word = [&](int i) { return 4 * v + i < Q * R ? g[4 * v + i] : 0.0f; };
-      at[v * step] = make_float4(word(0), word(1), word(2), word(3));
-    }
-  }
-
-  static __device__ __forceinline__ void Load(const float4* at, std::uint32_t step,
-                                              float (&g)[Q * R]) {
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const float4 four = at[v * step];
-      g[4 * v] = four.x;
-      if (4 * v + 1 < Q * R) g[4 * v + 1] = four.y;
-      if (4 * v + 2 < Q * R) g[4 * v + 2] = four.z;
-      if (4 * v + 3 < Q * R) g[4 * v + 3] = four.w;
-    }
   }
 
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
