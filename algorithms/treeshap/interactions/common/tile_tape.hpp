@@ -1,8 +1,8 @@
 #pragma once
 //! @file
 //! Common to the compilers of both tapes of interaction values (interactions/ancestor/tape.cpp,
-//! interactions/derivative/tape.cpp): numbers and arrays in groups of four words, what writes the
-//! instructions of a tile, and the order of tiles.
+//! interactions/derivative/tape.cpp): what writes the instructions of a tile, and the order of
+//! tiles.
 
 #include <algorithm>
 #include <bit>
@@ -18,20 +18,8 @@
 
 namespace retable::treeshap {
 
-inline float Word(std::uint32_t bits) {
-  return std::bit_cast<float>(bits);
-}
-
 inline std::uint32_t Count(std::size_t size) {
   return static_cast<std::uint32_t>(size);
-}
-
-//! A list of numbers, the last group filled up with zeros.
-inline void Words(std::vector<std::uint32_t> list, std::vector<Float4>& words) {
-  list.resize((list.size() + 3) / 4 * 4, 0);
-  for (std::size_t i = 0; i < list.size(); i += 4) {
-    words.push_back({Word(list[i]), Word(list[i + 1]), Word(list[i + 2]), Word(list[i + 3])});
-  }
 }
 
 //! What a pass of a tree needs; the plan says where tiles begin.

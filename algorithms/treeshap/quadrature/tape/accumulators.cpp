@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
-float& Word(std::vector<Float4>& words, std::size_t at) {
+float& At(std::vector<Float4>& words, std::size_t at) {
   return reinterpret_cast<float*>(words.data())[at];
 }
 
@@ -61,7 +61,7 @@ class SlotAllocator {
       first_.push_back(k);
       const std::size_t end = i + 1 < run_.starts.size() ? run_.starts[i + 1] : run_.words.size();
       for (; k < run_.sums.size() && run_.sums[k] < 4 * end; ++k) {
-        const auto bits = std::bit_cast<std::uint32_t>(Word(names_, run_.sums[k]));
+        const auto bits = std::bit_cast<std::uint32_t>(At(names_, run_.sums[k]));
         uses_.push_back({run_.sums[k], bits & tape::kSlottedFeatureMask, kNever});
       }
     }
@@ -147,21 +147,18 @@ class SlotAllocator {
     const std::uint32_t p = slot_of_[use.feature];
     slots_[p].next = use.next;
     ++slots_[p].adds;
-    float& word = Word(names_, use.word);
-    word = std::bit_cast<float>(std::bit_cast<std::uint32_t>(word) | p << tape::kSlotShift);
+    float& word = At(names_, use.word);
+    word = Word(std::bit_cast<std::uint32_t>(word) | p << tape::kSlotShift);
   }
 
-  void Spill(const std::vector<std::uint32_t>& slots) {
+  // The slots become their names.
+  void Spill(std::vector<std::uint32_t>& slots) {
     if (slots.empty()) return;
     Instructions& to = out_.instructions;
     to.starts.push_back(to.words.size());
-    to.words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(tape::kSpill)),
-                        std::bit_cast<float>(static_cast<std::uint32_t>(slots.size())), 0, 0});
-    const std::size_t first = 4 * to.words.size();
-    to.words.resize(to.words.size() + (slots.size() + 3) / 4, Float4{0, 0, 0, 0});
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      Word(to.words, first + i) = std::bit_cast<float>(slots[i] << tape::kSlotShift);
-    }
+    to.words.push_back({Word(tape::kSpill), Word(static_cast<std::uint32_t>(slots.size())), 0, 0});
+    for (std::uint32_t& slot : slots) slot <<= tape::kSlotShift;
+    Words(slots, to.words);
   }
 
   void Copy(std::size_t instruction) {

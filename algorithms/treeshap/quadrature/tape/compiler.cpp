@@ -107,8 +107,7 @@ class TreeWriter {
 
   void Begin(tape::Op op, int slot) {
     written_.starts.push_back(written_.words.size());
-    written_.words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(op)),
-                              std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
+    written_.words.push_back({Word(op), Word(static_cast<std::uint32_t>(slot)), 0, 0});
   }
 
   //! A feature of the path: the factors of G.
@@ -116,8 +115,7 @@ class TreeWriter {
     float* record = Append(RecordSize(points_));
     record[0] = f.lower;
     record[1] = f.upper;
-    record[3] =
-        std::bit_cast<float>(Name(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
+    record[3] = Word(Name(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
     for (int i = 0; i < PointsInRule(); ++i) {
       const double t = pass_.rule.node[pass_.begin + static_cast<std::size_t>(i)];
       const double cold = f.cover * (1 - t);
@@ -245,13 +243,12 @@ class TreeWriter {
     SubtreeTape((*planned_)[static_cast<std::size_t>(number)], merged, subtree);
     if (!IsUsed(merged)) return;
     const std::uint32_t own = merged.first ? subtree.own : 0;
-    written_.words.push_back({std::bit_cast<float>(merged.subtree), std::bit_cast<float>(own),
-                              std::bit_cast<float>(subtree.width), std::bit_cast<float>(merged.k)});
+    written_.words.push_back(
+        {Word(merged.subtree), Word(own), Word(subtree.width), Word(merged.k)});
     for (std::uint32_t i = 0; i < own; ++i) {
       written_.sums.push_back(4 * written_.words.size() + i);
     }
-    std::memcpy(Append((own + 3) / 4), tape_->subtree_features.data() + subtree.first_feature,
-                own * sizeof(float));
+    Words(std::span(tape_->subtree_features).subspan(subtree.first_feature, own), written_.words);
   }
 
   void SubtreeTape(const PlannedSubtree& planned, const MergedSubtree& merged,
@@ -261,8 +258,7 @@ class TreeWriter {
     const std::size_t first = words.size();
     starts.clear();
     sums.clear();
-    words.push_back({0, std::bit_cast<float>(static_cast<std::uint32_t>(planned.path.size())),
-                     std::bit_cast<float>(merged.k), 0});
+    words.push_back({0, Word(static_cast<std::uint32_t>(planned.path.size())), Word(merged.k), 0});
     TreeWriter& writer = *subtree_writer_;
     writer.locals_ =
         std::span(tape_->subtree_features).subspan(subtree.first_feature, subtree.features);
@@ -361,7 +357,7 @@ class TreeWriter {
 };
 
 Float4 Mark(tape::Op op) {
-  return {std::bit_cast<float>(static_cast<std::int32_t>(op)), 0, 0, 0};
+  return {Word(op), 0, 0, 0};
 }
 
 Instructions OnlyMark(tape::Op op) {
@@ -416,17 +412,12 @@ class Assembler {
  private:
   void Fold() {
     Instructions fold = OnlyMark(tape::kFold);
-    std::vector<std::int32_t> names = Ascending(std::exchange(unfolded_, 0));
-    fold.words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
+    const std::vector<std::int32_t> names = Ascending(std::exchange(unfolded_, 0));
+    fold.words[0].y = Word(static_cast<std::uint32_t>(names.size()));
     if (!names.empty()) {
       accumulator_slots = std::max(accumulator_slots, static_cast<std::uint32_t>(names.back()) + 1);
     }
-    names.resize((names.size() + 3) / 4 * 4, 0);
-    for (std::size_t i = 0; i < names.size(); i += 4) {
-      fold.words.push_back({std::bit_cast<float>(names[i]), std::bit_cast<float>(names[i + 1]),
-                            std::bit_cast<float>(names[i + 2]),
-                            std::bit_cast<float>(names[i + 3])});
-    }
+    Words(names, fold.words);
     Lay(fold);
   }
 
@@ -627,7 +618,7 @@ class TapeWriter {
       const auto words = static_cast<std::uint32_t>(span.words);
       Float4*& head = heads[span.subtree];
       if (head == nullptr) tape_.subtrees[span.subtree].words = words;
-      if (head != nullptr) head->x = std::bit_cast<float>(words);
+      if (head != nullptr) head->x = Word(words);
       head = &tapes.written.words[span.first];
       span.to = next[span.subtree];
       next[span.subtree] += span.words;
@@ -667,13 +658,12 @@ Float4 SplitWords(const AnnotatedNode& at, const std::vector<std::uint32_t>& set
                   std::uint32_t feature) {
   const std::uint32_t flags = (at.missing_inside ? tape::kMissingInside : 0u) |
                               (at.missing_left ? 0u : tape::kMissingAbove);
-  if (at.left_set < 0)
-    return {at.lower, at.upper, at.threshold, std::bit_cast<float>(feature | flags)};
+  if (at.left_set < 0) return {at.lower, at.upper, at.threshold, Word(feature | flags)};
   const auto offset = [&](std::int32_t set) {
-    return std::bit_cast<float>(set < 0 ? ~0u : sets[static_cast<std::size_t>(set)]);
+    return Word(set < 0 ? ~0u : sets[static_cast<std::size_t>(set)]);
   };
   return {offset(at.inside_set), offset(at.left_set), at.threshold,
-          std::bit_cast<float>(feature | flags | tape::kCategorical)};
+          Word(feature | flags | tape::kCategorical)};
 }
 
 TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {

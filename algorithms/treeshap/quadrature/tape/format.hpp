@@ -17,7 +17,11 @@
 //!   path to its root (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor
 //!   of G where the row is inside, and where it is not; instructions.
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "algorithms/treeshap/quadrature/tuning.hpp"
 
@@ -26,6 +30,19 @@ namespace retable::treeshap {
 struct alignas(16) Float4 {
   float x, y, z, w;
 };
+
+inline float Word(std::uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+
+//! Appends a list of numbers of four bytes, the last group filled up with zeros.
+template <class List>
+void Words(const List& list, std::vector<Float4>& words) {
+  const auto bytes = std::as_bytes(std::span(list));
+  const std::size_t first = words.size();
+  words.resize(first + (bytes.size() + sizeof(Float4) - 1) / sizeof(Float4));
+  std::ranges::copy(bytes, reinterpret_cast<std::byte*>(words.data() + first));
+}
 
 namespace tape {
 
