@@ -49,16 +49,13 @@ def copy_tree(target):
 
 
 def write(path, code):
-    """A new file, or a further entry of a TOML."""
+    """A new file, or a further line of a TOML's list of algorithms."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    whole, at = "", 0
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
-            whole = file.read()
-        at = whole.index("[[algorithm]]")  # anywhere among its like
-        code += "\n"
+            code = file.read().replace("algorithm = [\n", "algorithm = [\n" + code, 1)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(whole[:at] + code + whole[at:])
+        file.write(code)
 
 
 def compile_cuda(tree, sources):

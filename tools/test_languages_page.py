@@ -54,9 +54,8 @@ def add(tree, text, language, suffix):
     path = os.path.join(tree, EXPERIMENT)
     with open(path, encoding="utf-8") as file:
         whole = file.read()
-    at = whole.index("[[algorithm]]")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(whole[:at] + entry + "\n" + whole[at:])
+        file.write(whole.replace("algorithm = [\n", "algorithm = [\n" + entry, 1))
     return LABEL.search(entry).group(1)
 
 

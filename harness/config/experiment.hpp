@@ -14,7 +14,7 @@
 
 namespace retable::harness {
 
-//! One [[algorithm]] entry; a parameter with several values sweeps.
+//! An entry of `algorithm`; a parameter with several values sweeps.
 struct AlgorithmEntry {
   std::string name;
   std::string device = "cpu";

@@ -99,7 +99,7 @@ class Checker {
   void CheckMember(const std::string& key, const TomlTree& value, const std::string& prefix) {
     const SchemaField* field = Find(Join(prefix, key));
     if (!field) {
-      // An [[algorithm]] takes its own parameters beside the declared keys; the protocol checks
+      // An algorithm takes its own parameters beside the declared keys; the protocol checks
       // them.
       if (prefix == "algorithm[]") return;
       std::vector<std::string> known;

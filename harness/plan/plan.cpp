@@ -317,7 +317,7 @@ void RefuseTwice(const std::vector<PlannedCell>& cells,
     if (seen.emplace(cells[i].key, cell.label, cell.dataset).second) continue;
     throw ConfigError(entries[i]->where,
                       fmt::format("the cell {} on {} is planned twice ({}): give each axis and "
-                                  "parameter a value once, and no two [[algorithm]] the same",
+                                  "parameter a value once, and no two of `algorithm` the same",
                                   cell.label, cell.dataset, ToJson(cell.axes).dump()));
   }
 }
