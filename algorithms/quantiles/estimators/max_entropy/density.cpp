@@ -43,6 +43,17 @@ ToCdf BuildToCdf() {
   return to_cdf;
 }
 
+//! {p(t), p'(t)} by Horner.
+std::pair<double, double> Horner(const std::array<double, kPanelNodes + 1>& c, double t) {
+  double value = c[kPanelNodes];
+  double slope = 0;
+  for (int i = kPanelNodes - 1; i >= 0; --i) {
+    slope = slope * t + value;
+    value = value * t + c[i];
+  }
+  return {value, slope};
+}
+
 }  // namespace
 
 MaxEntropyDensity::MaxEntropyDensity(const Moments& mu, int order)
@@ -63,32 +74,6 @@ void MaxEntropyDensity::BuildCdf(const std::vector<double>& mass) {
     cdf_[p + 1] = cdf_[p] + local.sum();
   }
 }
-
-double MaxEntropyDensity::Density(double t) const {
-  double b1 = 0;
-  double b2 = 0;
-  for (int k = order_; k >= 1; --k) {
-    const double b = fit_.theta[k] + 2 * t * b1 - b2;
-    b2 = b1;
-    b1 = b;
-  }
-  return std::exp(fit_.theta[0] + t * b1 - b2);
-}
-
-namespace {
-
-//! {p(t), p'(t)} by Horner.
-std::pair<double, double> Horner(const std::array<double, kPanelNodes + 1>& c, double t) {
-  double value = c[kPanelNodes];
-  double slope = 0;
-  for (int i = kPanelNodes - 1; i >= 0; --i) {
-    slope = slope * t + value;
-    value = value * t + c[i];
-  }
-  return {value, slope};
-}
-
-}  // namespace
 
 double MaxEntropyDensity::Quantile(double phi) const {
   if (phi <= 0) return -1;

@@ -30,7 +30,7 @@ class MaxEntropyDensity {
   MaxEntropyDensity(const DualProblem& problem, const DualAnswer& answer);
 
   //! exp(theta_0 + sum theta_k T_k(t)).
-  double Density(double t) const;
+  double Density(double t) const { return DualDensity(fit_, order_, t); }
   //! A t in [-1, 1] with F(t) = phi; -1 for phi <= 0, 1 for phi >= 1. Where the density is narrower
   //! than the distance of a panel's nodes F may decrease there, and t need not ascend with phi.
   double Quantile(double phi) const;

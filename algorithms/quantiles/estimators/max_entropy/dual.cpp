@@ -144,6 +144,17 @@ DualAnswer SolveDual(const DualProblem& problem) {
   return SolveByWidestTarget<15>(problem);
 }
 
+double DualDensity(const DualAnswer& answer, int order, double t) {
+  double b1 = 0;
+  double b2 = 0;
+  for (int k = order; k >= 1; --k) {
+    const double b = answer.theta[static_cast<std::size_t>(k)] + 2 * t * b1 - b2;
+    b2 = b1;
+    b1 = b;
+  }
+  return std::exp(answer.theta[0] + t * b1 - b2);
+}
+
 std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& answer) {
   const Quadrature& rule = Quadrature::Get();
   const int count = problem.points == 0 ? kNodes : problem.points;
@@ -152,15 +163,8 @@ std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& ans
   for (int i = 0; i < count; ++i) {
     const double t = problem.points == 0 ? rule.node[static_cast<std::size_t>(i)]
                                          : problem.first + problem.step * i;
-    double b1 = 0;
-    double b2 = 0;
-    for (int k = problem.order; k >= 1; --k) {
-      const double b = answer.theta[static_cast<std::size_t>(k)] + 2 * t * b1 - b2;
-      b2 = b1;
-      b1 = b;
-    }
     const double weight = problem.points == 0 ? rule.weight[static_cast<std::size_t>(i)] : 1;
-    mass.push_back(weight * std::exp(answer.theta[0] + t * b1 - b2));
+    mass.push_back(weight * DualDensity(answer, problem.order, t));
   }
   return mass;
 }

@@ -16,6 +16,9 @@ namespace retable::quantiles {
 //! One problem on this thread: 20 to 500 us.
 DualAnswer SolveDual(const DualProblem& problem);
 
+//! exp(theta_0 + sum theta_k T_k(t)), k <= order.
+double DualDensity(const DualAnswer& answer, int order, double t);
+
 //! The masses at the nodes, in their order.
 std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& answer);
 
