@@ -127,8 +127,7 @@ void TakeOfSize(Draws& draws, int d, int size, std::size_t count, double there, 
     auto all = Enumerate(d, size);
     for (std::size_t k = 0; k < count; ++k) {
       std::swap(all[k], all[k + draws.Below(all.size() - k)]);
-      taken.Add(all[k]);
-      taken.AddComplement(taken.count() - 1);
+      taken.AddPair(all[k]);
     }
     return;
   }
@@ -138,8 +137,7 @@ void TakeOfSize(Draws& draws, int d, int size, std::size_t count, double there, 
     UniformCoalition(draws, d, size, mask);
     MakeCanonical(d, size, mask);
     if (!seen.insert(mask).second) continue;
-    taken.Add(mask);
-    taken.AddComplement(taken.count() - 1);
+    taken.AddPair(mask);
   }
 }
 

@@ -55,6 +55,11 @@ class Coalitions {
   }
   //! Appends the complement of coalition k.
   void AddComplement(std::size_t k);
+  //! Appends a coalition and its complement.
+  void AddPair(std::span<const std::uint64_t> mask) {
+    Add(mask);
+    AddComplement(count() - 1);
+  }
 
  private:
   int d_;

@@ -19,12 +19,6 @@ namespace {
 constexpr std::uint64_t kKernelShapStream = 9;
 constexpr int kDrawsAPair = 50;  // more draws than this for a new pair: nearly all are there
 
-// Coalitions with weights.
-struct Weighted {
-  Coalitions coalitions;
-  std::vector<double> weight;
-};
-
 // A size with its complement's: how many pairs there are, and their part of the kernel.
 struct SizePair {
   int size = 0;
@@ -43,19 +37,13 @@ std::vector<SizePair> SizePairs(int d) {
   return sizes;
 }
 
-void AddPair(Weighted& to, std::span<const std::uint64_t> mask, double weight) {
-  to.coalitions.Add(mask);
-  to.coalitions.AddComplement(to.coalitions.count() - 1);
-  to.weight.insert(to.weight.end(), 2, weight);
-}
-
-void AddSize(Weighted& to, int d, const SizePair& size, Draws& draws) {
+void AddSize(PairedDesign& to, int d, const SizePair& size, Draws& draws) {
   const std::size_t first = to.coalitions.count();
   TakeOfSize(draws, d, size.size, static_cast<std::size_t>(size.pairs), size.pairs, to.coalitions);
   to.weight.insert(to.weight.end(), to.coalitions.count() - first, size.part / size.pairs);
 }
 
-void DrawRest(Weighted& to, int d, std::span<const SizePair> sizes, std::int64_t pairs,
+void DrawRest(PairedDesign& to, int d, std::span<const SizePair> sizes, std::int64_t pairs,
               Draws& draws) {
   double part = 0;
   for (const auto& size : sizes) part += size.part;
@@ -70,7 +58,8 @@ void DrawRest(Weighted& to, int d, std::span<const SizePair> sizes, std::int64_t
     MakeCanonical(d, sizes[k].size, mask);
     const auto [known, fresh] = at.insert({mask, to.weight.size()});
     if (fresh) {
-      AddPair(to, mask, 1);
+      to.coalitions.AddPair(mask);
+      to.weight.insert(to.weight.end(), 2, 1.0);
       --pairs;
     } else {
       for (const std::size_t side : {0, 1}) to.weight[known->second + side] += 1;
@@ -85,7 +74,7 @@ class KernelShap final : public ShapleyEstimator {
  public:
   ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,
                           std::uint64_t seed) const override {
-    Weighted taken{Coalitions(d), {}};
+    PairedDesign taken{Coalitions(d), {}, false};
     const auto sizes = SizePairs(d);
     Draws draws(seed, kKernelShapStream);
     std::int64_t left = PairsOfBudget(budget);

@@ -39,8 +39,7 @@ PairedDesign PairsOfOrders(const PermutationSample& sample) {
       MakeCanonical(d, smaller, mask);
       const auto [known, fresh] = at.insert({mask, design.coalitions.count()});
       if (fresh) {
-        design.coalitions.Add(mask);
-        design.coalitions.AddComplement(design.coalitions.count() - 1);
+        design.coalitions.AddPair(mask);
         design.weight.insert(design.weight.end(), 2, 0.0);
       }
       for (const std::size_t side : {0, 1}) {

@@ -19,7 +19,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/shapley/kernels/tables.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
 #include "base/cuda/host_device.hpp"
 
@@ -50,6 +49,19 @@ enum class KernelKind { kMallows, kKendall, kSpearman };
 
 //! "Mallows", "Kendall" or "Spearman". @throws std::invalid_argument for another name.
 KernelKind KernelByName(const std::string& name);
+
+//! A kernel as data, for a device: how two codes are compared, and the kernel's exact integer and
+//! its value for each outcome.
+struct KernelTables {
+  int dimension = 0;
+  std::size_t words = 0;  //!< size of a coded order
+  //! Spearman: codes are two ranks a word, the kernel is the sum of their products, and the tables
+  //! are empty. Otherwise codes are a bit a pair and the tables are by discordant pairs.
+  bool by_ranks = false;
+  double self = 1, mean = 1;
+  std::vector<std::int64_t> fixed;
+  std::vector<double> value;
+};
 
 //! A kernel for orders of one length.
 class PermutationKernel {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "algorithms/shapley/kernels/tables.hpp"
+#include "algorithms/shapley/kernels/permutation_kernel.hpp"
 
 namespace retable::shapley {
 
