@@ -67,30 +67,43 @@ struct Chosen {
   const std::uint64_t* code(std::size_t i) const { return codes.data() + i * words; }
 };
 
-class Herding final : public PermutationSampler {
+class Greedy final : public PermutationSampler {
  public:
-  explicit Herding(const GreedyOptions& options) : options_(options) {}
+  Greedy(const GreedyOptions& options, bool quadrature)
+      : options_(options), quadrature_(quadrature) {}
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     Chosen chosen{EmptySample(n, d), {}, 0};
     const PermutationKernel kernel(options_.kernel, options_.lambda, d);
     chosen.words = kernel.words();
+    const auto scale = QuadratureScale::Of(kernel.Self());
+    CholeskyRows rows(quadrature_ ? n : 0);
     Candidates candidates(kernel, options_.candidates, seed);
+    std::vector<double> left(options_.candidates * rows.stride());  // a row for each candidate
     for (std::size_t step = 0; step < n; ++step) {
       Check();
       candidates.Draw(step);
-      chosen.Add(step, candidates, Best(kernel, chosen, candidates, step));
+      if (!quadrature_) {
+        chosen.Add(step, candidates, Farthest(kernel, chosen, candidates, step));
+        continue;
+      }
+      const auto sums = Substitute(kernel, chosen, candidates, rows, step, left);
+      const std::size_t best = Best(sums, scale);
+      rows.Add(left.data() + best * rows.stride(), sums[best], scale);
+      chosen.Add(step, candidates, best);
     }
+    if (quadrature_) chosen.sample.weights = rows.Weights();
     return std::move(chosen.sample);
   }
 
   std::vector<Work> work(std::size_t n, int d) const override {
-    return GreedyWork(options_, n, d, false);
+    return GreedyWork(options_, n, d, quadrature_);
   }
 
  private:
-  std::size_t Best(const PermutationKernel& kernel, const Chosen& chosen,
-                   const Candidates& candidates, std::size_t step) const {
+  // The candidate of the least sum of kernels to those chosen: the first, where there are none.
+  std::size_t Farthest(const PermutationKernel& kernel, const Chosen& chosen,
+                       const Candidates& candidates, std::size_t step) const {
     std::size_t best = 0;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::size_t c = 0; c < options_.candidates && step > 0; ++c) {
@@ -105,39 +118,6 @@ class Herding final : public PermutationSampler {
     return best;
   }
 
-  GreedyOptions options_;
-};
-
-class BayesianQuadrature final : public PermutationSampler {
- public:
-  explicit BayesianQuadrature(const GreedyOptions& options) : options_(options) {}
-
-  PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
-    Chosen chosen{EmptySample(n, d), {}, 0};
-    if (n == 0) return std::move(chosen.sample);
-    const PermutationKernel kernel(options_.kernel, options_.lambda, d);
-    chosen.words = kernel.words();
-    const auto scale = QuadratureScale::Of(kernel.Self());
-    CholeskyRows rows(n);
-    Candidates candidates(kernel, options_.candidates, seed);
-    std::vector<double> left(options_.candidates * rows.stride());  // a row for each candidate
-    for (std::size_t step = 0; step < n; ++step) {
-      Check();
-      candidates.Draw(step);
-      const auto sums = Substitute(kernel, chosen, candidates, rows, step, left);
-      const std::size_t best = Best(sums, scale);
-      rows.Add(left.data() + best * rows.stride(), sums[best], scale);
-      chosen.Add(step, candidates, best);
-    }
-    chosen.sample.weights = rows.Weights();
-    return std::move(chosen.sample);
-  }
-
-  std::vector<Work> work(std::size_t n, int d) const override {
-    return GreedyWork(options_, n, d, true);
-  }
-
- private:
   // Writes L^-1 k for each candidate's kernels k to those chosen. All candidates go on together, so
   // that a row of the factor is read once.
   std::vector<RowSums> Substitute(const PermutationKernel& kernel, const Chosen& chosen,
@@ -164,6 +144,7 @@ class BayesianQuadrature final : public PermutationSampler {
   }
 
   GreedyOptions options_;
+  bool quadrature_;
 };
 
 }  // namespace
@@ -174,7 +155,7 @@ RETABLE_REGISTER(PermutationSampler, herding,
                   .citation = "Chen et al. 2010; Mitchell et al. 2022, section 3.1",
                   .parameters = GreedyParameters(),
                   .make = [](const Parameters& p) {
-                    return std::make_unique<Herding>(GreedyOptions::From(p));
+                    return std::make_unique<Greedy>(GreedyOptions::From(p), false);
                   }});
 RETABLE_REGISTER(PermutationSampler, quadrature,
                  {.name = "SBQ",
@@ -182,7 +163,7 @@ RETABLE_REGISTER(PermutationSampler, quadrature,
                   .citation = "Huszar and Duvenaud 2012; Mitchell et al. 2022, algorithm 1",
                   .parameters = GreedyParameters(),
                   .make = [](const Parameters& p) {
-                    return std::make_unique<BayesianQuadrature>(GreedyOptions::From(p));
+                    return std::make_unique<Greedy>(GreedyOptions::From(p), true);
                   }});
 
 }  // namespace retable::shapley

@@ -10,35 +10,27 @@ namespace {
 
 constexpr std::uint64_t kMonteCarloStream = 1;
 
-std::span<std::int32_t> Row(PermutationSample& sample, std::size_t i) {
-  const auto d = static_cast<std::size_t>(sample.dimension);
-  return std::span(sample.orders).subspan(i * d, d);
-}
-
 class MonteCarlo final : public PermutationSampler {
  public:
-  PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
-    PermutationSample sample = EmptySample(n, d);
-    for (std::size_t i = 0; i < n; ++i) UniformOrder(seed, kMonteCarloStream, i, Row(sample, i));
-    return sample;
-  }
-};
+  explicit MonteCarlo(bool antithetic) : antithetic_(antithetic) {}
 
-class Antithetic final : public PermutationSampler {
- public:
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     PermutationSample sample = EmptySample(n, d);
+    const auto players = static_cast<std::size_t>(d);
     for (std::size_t i = 0; i < n; ++i) {
-      const auto row = Row(sample, i);
-      if (i % 2 == 0) {
-        UniformOrder(seed, kMonteCarloStream, i / 2, row);
+      const auto row = std::span(sample.orders).subspan(i * players, players);
+      if (!antithetic_ || i % 2 == 0) {
+        UniformOrder(seed, kMonteCarloStream, antithetic_ ? i / 2 : i, row);
       } else {
-        const auto before = Row(sample, i - 1);
+        const auto before = sample.order(i - 1);
         std::reverse_copy(before.begin(), before.end(), row.begin());
       }
     }
     return sample;
   }
+
+ private:
+  bool antithetic_;
 };
 
 }  // namespace
@@ -47,11 +39,11 @@ RETABLE_REGISTER(PermutationSampler, monte_carlo,
                  {.name = "MC",
                   .summary = "independent uniform permutations",
                   .citation = "Mann and Shapley 1960; Castro et al. 2009",
-                  .make = [](const Parameters&) { return std::make_unique<MonteCarlo>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<MonteCarlo>(false); }});
 RETABLE_REGISTER(PermutationSampler, antithetic,
                  {.name = "MC-antithetic",
                   .summary = "uniform permutations, each followed by its reverse",
                   .citation = "Lomeli et al. 2019; Mitchell et al. 2022, section 2.4",
-                  .make = [](const Parameters&) { return std::make_unique<Antithetic>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<MonteCarlo>(true); }});
 
 }  // namespace retable::shapley
