@@ -225,21 +225,6 @@ void RefuseOnnx(const std::string& why) {
   throw std::invalid_argument("an ONNX network that cannot be read: " + why);
 }
 
-std::int64_t OnnxNode::Integer(const std::string& name, std::int64_t fallback) const {
-  const auto found = attributes.find(name);
-  return found == attributes.end() ? fallback : found->second.integer;
-}
-
-float OnnxNode::Number(const std::string& name, float fallback) const {
-  const auto found = attributes.find(name);
-  return found == attributes.end() ? fallback : found->second.number;
-}
-
-std::string OnnxNode::Text(const std::string& name, const std::string& fallback) const {
-  const auto found = attributes.find(name);
-  return found == attributes.end() ? fallback : found->second.text;
-}
-
 std::vector<std::int64_t> OnnxNode::Sizes(const std::string& name,
                                           std::vector<std::int64_t> fallback) const {
   const auto found = attributes.find(name);

@@ -37,12 +37,25 @@ struct OnnxNode {
   std::string operation;
   std::map<std::string, OnnxAttribute> attributes;
 
-  std::int64_t Integer(const std::string& name, std::int64_t fallback) const;
-  float Number(const std::string& name, float fallback) const;
-  std::string Text(const std::string& name, const std::string& fallback) const;
+  std::int64_t Integer(const std::string& name, std::int64_t fallback) const {
+    return Part(name, &OnnxAttribute::integer, fallback);
+  }
+  float Number(const std::string& name, float fallback) const {
+    return Part(name, &OnnxAttribute::number, fallback);
+  }
+  std::string Text(const std::string& name, const std::string& fallback) const {
+    return Part(name, &OnnxAttribute::text, fallback);
+  }
   //! As many as the fallback has, none negative or above 2^20.
   std::vector<std::int64_t> Sizes(const std::string& name,
                                   std::vector<std::int64_t> fallback) const;
+
+ private:
+  template <class T>
+  T Part(const std::string& name, T OnnxAttribute::*part, const T& fallback) const {
+    const auto found = attributes.find(name);
+    return found == attributes.end() ? fallback : found->second.*part;
+  }
 };
 
 //! What goes into a graph or comes out of it.
