@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
+
 namespace retable {
 
 //! A running hash. After Hex() it is spent.
@@ -13,15 +15,14 @@ class Digest {
  public:
   enum class Kind { kMd5, kSha256 };
   explicit Digest(Kind kind);
-  ~Digest();
-  Digest(Digest&&) noexcept;
-  Digest& operator=(Digest&&) noexcept;
   void Update(std::string_view bytes);
   std::string Hex();
 
  private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
 std::string Sha256(std::string_view bytes);
