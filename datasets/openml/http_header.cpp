@@ -1,17 +1,16 @@
 #include "datasets/openml/http_header.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
+
+#include "base/text/ascii.hpp"
 
 namespace retable::datasets {
 namespace {
 
 std::string_view ValueOf(std::string_view line, std::string_view lower_name) {
   if (line.size() <= lower_name.size() || line[lower_name.size()] != ':') return {};
-  for (std::size_t i = 0; i < lower_name.size(); ++i) {
-    if (std::tolower(static_cast<unsigned char>(line[i])) != lower_name[i]) return {};
-  }
+  if (LowerCase(line.substr(0, lower_name.size())) != lower_name) return {};
   line.remove_prefix(lower_name.size() + 1);
   while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
   return line;

@@ -1,12 +1,13 @@
 #include "datasets/registry/registry_file.hpp"
 
 #include <toml++/toml.h>
-#include <cctype>
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 
+#include "base/text/ascii.hpp"
 #include "datasets/registry/embedded.hpp"
 
 namespace retable::datasets {
@@ -126,11 +127,9 @@ toml::table ParseText(const std::string& text, const std::string& file) {
 }  // namespace
 
 std::string FoldName(const std::string& name) {
-  std::string folded = name;
-  for (char& c : folded) {
-    c = (c == '_' || c == ' ') ? '-'
-                               : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string folded = LowerCase(name);
+  std::replace(folded.begin(), folded.end(), '_', '-');
+  std::replace(folded.begin(), folded.end(), ' ', '-');
   return folded;
 }
 
