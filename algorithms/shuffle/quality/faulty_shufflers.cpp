@@ -21,13 +21,15 @@ Permutation Identity(std::uint32_t n) {
   return order;
 }
 
-// Fisher-Yates with a rule for the partner of item i.
-template <class Partner>
-Permutation Swaps(std::uint32_t n, std::uint64_t seed, Partner&& partner) {
-  PhiloxEngine random(seed, kSwapStream);
-  Permutation order = Identity(n);
-  for (std::uint32_t i = 1; i < n; ++i) std::swap(order[i], order[partner(random, i)]);
-  return order;
+// Fisher-Yates with a rule for the partner of item i of n.
+OrderSource Swaps(const std::string& name, const std::string& fault,
+                  std::uint64_t (*partner)(PhiloxEngine& r, std::uint32_t i, std::uint32_t n)) {
+  return {name, fault, [partner](std::uint32_t n, std::uint64_t seed) {
+            PhiloxEngine random(seed, kSwapStream);
+            Permutation order = Identity(n);
+            for (std::uint32_t i = 1; i < n; ++i) std::swap(order[i], order[partner(random, i, n)]);
+            return order;
+          }};
 }
 
 template <class Bijection>
@@ -77,23 +79,13 @@ OrderSource Family(const std::string& name, const Parameters& parameters = {}) {
 
 std::vector<OrderSource> OrderSources() {
   std::vector<OrderSource> sources = {
-      {"Sattolo", "cyclic orders only",
-       [](std::uint32_t n, std::uint64_t seed) {
-         return Swaps(n, seed, [](PhiloxEngine& r, std::uint32_t i) { return r.Below(i); });
-       }},
-      {"naive swaps", "partner from all n places",
-       [](std::uint32_t n, std::uint64_t seed) {
-         return Swaps(n, seed, [n](PhiloxEngine& r, std::uint32_t) { return r.Below(n); });
-       }},
-      {"modulo bias", "partner by remainder of ten bits",
-       [](std::uint32_t n, std::uint64_t seed) {
-         return Swaps(n, seed,
-                      [](PhiloxEngine& r, std::uint32_t i) { return (r() >> 54) % (i + 1); });
-       }},
-      {"constant index", "partner is always place 0",
-       [](std::uint32_t n, std::uint64_t seed) {
-         return Swaps(n, seed, [](PhiloxEngine&, std::uint32_t) { return 0u; });
-       }},
+      Swaps("Sattolo", "cyclic orders only", [](auto& r, auto i, auto) { return r.Below(i); }),
+      Swaps("naive swaps", "partner from all n places",
+            [](auto& r, auto, auto n) { return r.Below(n); }),
+      Swaps("modulo bias", "partner by remainder of ten bits",
+            [](auto& r, auto i, auto) { return (r() >> 54) % (i + 1); }),
+      Swaps("constant index", "partner is always place 0",
+            [](auto&, auto, auto) { return std::uint64_t{0}; }),
       {"short-key stable sort", "equal keys keep their order", ShortKeySort},
       {"LCG", "n^2 / 2 orders",
        [](std::uint32_t n, std::uint64_t seed) { return Compacted(MakeLcg(n, seed), n); }},
@@ -109,11 +101,8 @@ std::vector<OrderSource> OrderSources() {
                          return Compacted(MakeVariablePhilox(n, seed, rounds), n);
                        }});
   }
-  sources.push_back({"Fisher-Yates", "", [](std::uint32_t n, std::uint64_t seed) {
-                       return Swaps(n, seed, [](PhiloxEngine& r, std::uint32_t i) {
-                         return r.Below(i + std::uint64_t{1});
-                       });
-                     }});
+  sources.push_back(Swaps("Fisher-Yates", "",
+                          [](auto& r, auto i, auto) { return r.Below(i + std::uint64_t{1}); }));
   sources.push_back(Family("VarPhilox-mended"));
   sources.push_back(Family("Rectangle"));
   sources.push_back(Family("Partition"));

@@ -232,14 +232,11 @@ void Battery::Merge(const Battery& other) {
   if (other.n_ != n_) throw std::invalid_argument("a battery of orders of another length");
   samples_ += other.samples_;
   odd_ += other.odd_;
-  Sum* const mine[] = {&ascents_, &inversions_, &fixed_,    &cycles_,
-                       &mallows_, &hamming_,    &spearman_, &sign_};
-  const Sum* const theirs[] = {&other.ascents_,  &other.inversions_, &other.fixed_,
-                               &other.cycles_,   &other.mallows_,    &other.hamming_,
-                               &other.spearman_, &other.sign_};
-  for (std::size_t s = 0; s < std::size(mine); ++s) {
-    mine[s]->total += theirs[s]->total;
-    mine[s]->count += theirs[s]->count;
+  for (Sum Battery::*const sum :
+       {&Battery::ascents_, &Battery::inversions_, &Battery::fixed_, &Battery::cycles_,
+        &Battery::mallows_, &Battery::hamming_, &Battery::spearman_, &Battery::sign_}) {
+    (this->*sum).total += (other.*sum).total;
+    (this->*sum).count += (other.*sum).count;
   }
   const auto add = [](std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
