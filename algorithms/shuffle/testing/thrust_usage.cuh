@@ -235,24 +235,17 @@ std::vector<Record<kBytes>> ShuffledRecords(std::uint64_t n, int skipped) {
   return {copied.begin() + skipped, copied.end()};
 }
 
-template <int kBytes>
+template <int... kBytes>
 void CheckHostRecords() {
   for (const std::uint64_t n : {0, 1, 2, 3, 16, 1000}) {
-    for (const int skipped : {0, 1}) ShuffledRecords<thrust::host_vector, kBytes>(n, skipped);
+    for (const int skipped : {0, 1}) {
+      (ShuffledRecords<thrust::host_vector, kBytes>(n, skipped), ...);
+    }
   }
 }
 
 TEST_F(RETABLE_DROP_IN_HOST, TakesItemsOfAnySize) {
-  CheckHostRecords<1>();
-  CheckHostRecords<2>();
-  CheckHostRecords<3>();
-  CheckHostRecords<4>();
-  CheckHostRecords<8>();
-  CheckHostRecords<12>();
-  CheckHostRecords<16>();
-  CheckHostRecords<24>();
-  CheckHostRecords<40>();
-  CheckHostRecords<4096>();
+  CheckHostRecords<1, 2, 3, 4, 8, 12, 16, 24, 40, 4096>();
 }
 
 TEST_F(RETABLE_DROP_IN_CUDA, RunsWithAndWithoutAPolicy) {
@@ -276,28 +269,23 @@ TEST_F(RETABLE_DROP_IN_CUDA, RunsWithAndWithoutAPolicy) {
 }
 
 template <int kBytes>
-void CheckDeviceRecords() {
-  for (const std::uint64_t n : {0, 1, 2, 3, 16, 1000, 70001}) {
-    if (n * kBytes > 10000000) continue;
-    for (const int skipped : {0, 1}) {
-      const auto host = ShuffledRecords<thrust::host_vector, kBytes>(n, skipped);
-      const auto device = ShuffledRecords<thrust::device_vector, kBytes>(n, skipped);
-      EXPECT_TRUE(host == device) << n << " items of " << kBytes << " bytes after " << skipped;
-    }
+void CheckDeviceRecordsOf(std::uint64_t n) {
+  if (n * kBytes > 10000000) return;
+  for (const int skipped : {0, 1}) {
+    const auto host = ShuffledRecords<thrust::host_vector, kBytes>(n, skipped);
+    const auto device = ShuffledRecords<thrust::device_vector, kBytes>(n, skipped);
+    EXPECT_TRUE(host == device) << n << " items of " << kBytes << " bytes after " << skipped;
   }
 }
 
+template <int... kBytes>
+void CheckDeviceRecords() {
+  for (const std::uint64_t n : {0, 1, 2, 3, 16, 1000, 70001})
+    (CheckDeviceRecordsOf<kBytes>(n), ...);
+}
+
 TEST_F(RETABLE_DROP_IN_CUDA, EqualsTheHostForItemsOfAnySize) {
-  CheckDeviceRecords<1>();
-  CheckDeviceRecords<2>();
-  CheckDeviceRecords<3>();
-  CheckDeviceRecords<4>();
-  CheckDeviceRecords<8>();
-  CheckDeviceRecords<12>();
-  CheckDeviceRecords<16>();
-  CheckDeviceRecords<24>();
-  CheckDeviceRecords<40>();
-  CheckDeviceRecords<4096>();
+  CheckDeviceRecords<1, 2, 3, 4, 8, 12, 16, 24, 40, 4096>();
 }
 
 // Past 64 MiB of items the method splits: another path, aligned or not.
