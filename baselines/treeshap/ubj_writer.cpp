@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <type_traits>
 #include <vector>
 
 namespace retable::baselines::treeshap {
@@ -25,15 +26,14 @@ class UbjWriter {
     out_ += 'S';
     Text(text);
   }
-  void Field(const char* key, const std::vector<float>& values) { Numbers(key, 'd', values); }
-  void Field(const char* key, const std::vector<std::int32_t>& values) {
-    Numbers(key, 'l', values);
-  }
-  void Field(const char* key, const std::vector<std::int64_t>& values) {
-    Numbers(key, 'L', values);
-  }
-  void Field(const char* key, const std::vector<std::uint8_t>& values) {
-    Numbers(key, 'U', values);
+  template <class T>
+  void Field(const char* key, const std::vector<T>& values) {
+    constexpr char kInteger = sizeof(T) == 1 ? 'U' : sizeof(T) == 4 ? 'l' : 'L';
+    constexpr char kType = std::is_same_v<T, float> ? 'd' : kInteger;
+    Key(key);
+    out_ += std::string("[$") + kType + "#L";
+    BigEndian(values.size());
+    for (const T value : values) BigEndian(value);
   }
   void Integer(std::int64_t value) {
     out_ += 'L';
@@ -57,15 +57,6 @@ class UbjWriter {
     out_ += 'L';
     BigEndian(text.size());
     out_ += text;
-  }
-  template <class T>
-  void Numbers(const char* key, char type, const std::vector<T>& values) {
-    Key(key);
-    out_ += "[$";
-    out_ += type;
-    out_ += "#L";
-    BigEndian(values.size());
-    for (const T value : values) BigEndian(value);
   }
   template <class T>
   void BigEndian(T value) {
