@@ -76,19 +76,9 @@ inline constexpr std::uint32_t kBelow =
 
 }  // namespace ancestor
 
-//! A tile as the device sees it; its number is its index in the list.
-struct InteractionTile {
-  std::uint32_t group = 0;
-  std::uint32_t first_word = 0;
-  std::uint32_t words = 0;
+struct InteractionTile : TapeTile {  // its result is K
   std::uint32_t features = 0;
-  std::uint32_t interactions = 0;
   std::uint32_t states = 0;
-  std::uint32_t factors = 0;
-  std::uint32_t below = 0;        //!< number of tiles whose K it takes
-  std::uint32_t above = kNoTile;  //!< the tile that takes its K
-
-  static constexpr std::uint32_t kNoTile = ~0u;
 };
 
 //! Maxima over the tiles of a tape.

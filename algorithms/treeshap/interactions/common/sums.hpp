@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The sums of a row, which both tapes of interaction values (interactions/ancestor/tape.hpp,
-//! interactions/derivative/tape.hpp) number in the same way.
+//! Tiles and the sums of a row, which both tapes of interaction values
+//! (interactions/ancestor/tape.hpp, interactions/derivative/tape.hpp) number in the same way.
 
 #include <bit>
 #include <cstdint>
@@ -26,6 +26,19 @@ RETABLE_HD std::uint32_t TriangleIndex(std::uint32_t a, std::uint32_t b) {
 //! path interact.
 struct InteractionSum {
   std::uint32_t group, high, low;  //!< high = low: the feature's value
+};
+
+//! A tile of either tape as the device sees it; its number is its index in the list.
+struct TapeTile {
+  std::uint32_t group = 0;
+  std::uint32_t first_word = 0;
+  std::uint32_t words = 0;
+  std::uint32_t interactions = 0;
+  std::uint32_t factors = 0;
+  std::uint32_t below = 0;        //!< number of tiles whose results it takes
+  std::uint32_t above = kNoTile;  //!< the tile that takes its results
+
+  static constexpr std::uint32_t kNoTile = ~0u;
 };
 
 //! Numbers the interactions of all tiles, output by output, and overwrites each list with the

@@ -89,19 +89,9 @@ inline constexpr std::uint32_t kBelow =
 
 }  // namespace derivatives
 
-//! A tile as the device sees it; its number is its index in the list.
-struct DerivativeTile {
-  std::uint32_t group = 0;
-  std::uint32_t first_word = 0;
-  std::uint32_t words = 0;
-  std::uint32_t interactions = 0;
-  std::uint32_t values = 0;  //!< sums of values, listed behind the interactions
-  std::uint32_t factors = 0;
-  std::uint32_t out = 0;          //!< first vector that it leaves: K, then D
-  std::uint32_t below = 0;        //!< number of tiles whose vectors it takes
-  std::uint32_t above = kNoTile;  //!< the tile that takes its vectors
-
-  static constexpr std::uint32_t kNoTile = ~0u;
+struct DerivativeTile : TapeTile {  // its results are vectors
+  std::uint32_t values = 0;         //!< sums of values, listed behind the interactions
+  std::uint32_t out = 0;            //!< first vector that it leaves: K, then D
 };
 
 //! Maxima over the tiles of a tape.
