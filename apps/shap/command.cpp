@@ -247,9 +247,7 @@ void InteractionsJob(const Arguments& a, Job& job) {
 void TopJob(const Arguments& a, Job& job) {
   const auto groups = static_cast<std::size_t>(job.model.groups);
   const auto k = static_cast<std::size_t>(a.top_k);
-  TopInteractionsOptions options;
-  options.k = k;
-  options.threads = static_cast<int>(a.threads);
+  const TopInteractionsOptions options{.k = k, .threads = static_cast<int>(a.threads)};
   const auto search = std::make_shared<TopInteractions>(job.model, options);
   job.method = "top-k";
   job.device = "cpu";
@@ -270,10 +268,9 @@ void TopJob(const Arguments& a, Job& job) {
 
 void OrderJob(const Arguments& a, Job& job) {
   const auto groups = static_cast<std::size_t>(job.model.groups);
-  InteractionIndexOptions options;
-  options.order = static_cast<int>(a.order);
-  options.banzhaf = a.index == "banzhaf";
-  options.threads = static_cast<int>(a.threads);
+  const InteractionIndexOptions options{.order = static_cast<int>(a.order),
+                                        .banzhaf = a.index == "banzhaf",
+                                        .threads = static_cast<int>(a.threads)};
   const auto index = std::make_shared<InteractionIndex>(job.model, options);
   job.method = "order " + std::to_string(a.order);
   job.device = "cpu";

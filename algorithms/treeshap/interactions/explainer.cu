@@ -242,7 +242,7 @@ struct DeviceInteractions::State {
     // beside it. The scale is a power of two, a float too, so that products are exact.
     const int exponent = set.bound > 0 ? std::min(57 - std::ilogb(set.bound), 127) : 0;
     scale = std::ldexp(1.0, exponent);
-    sets = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
+    sets.Upload(set.sets);
     for (const auto& tape : set.tapes) tapes.push_back(std::make_unique<OnDevice>(tape));
     results.emplace(std::move(set.sums), features, groups);
   }
@@ -373,8 +373,8 @@ DeviceInteractions::DeviceInteractions(const TreeEnsemble& model, const Interact
   InteractionTapeSet set =
       CompileInteractions(CutTrees(Annotate(model), tuning::kPartLeaves), options);
   if (set.ranks.fits()) {
-    state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
-    state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
+    state_->thresholds.Upload(set.ranks.thresholds());
+    state_->begin.Upload(set.ranks.begin());
   }
   state_->Take<DeviceInteractionTape>(std::move(set));
 }

@@ -84,7 +84,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     for (Tape& tape : set.tapes) {
       segments_ += tape.segments.size();
       auto on_device = std::make_unique<DeviceValueTape>();
-      on_device->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
+      on_device->words.Upload(tape.words);
       on_device->tape = std::move(tape);
       on_device->chunks = on_device->tape.words.size() / tape::kChunk;
       tapes_.push_back(std::move(on_device));
