@@ -1,4 +1,5 @@
-#include "apps/advise/command.hpp"
+//! @file
+//! `retable advise`: which estimator of Shapley values the measurements recommend.
 
 #include <CLI/CLI.hpp>
 #include <iomanip>
@@ -48,8 +49,6 @@ void Print(int features, std::int64_t evaluations, int background, std::ostream&
   }
 }
 
-}  // namespace
-
 int AdviseMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   int features = 0, background = 0;
   std::int64_t evaluations = 0;
@@ -68,7 +67,8 @@ int AdviseMain(const std::vector<std::string>& args, std::ostream& out, std::ost
                           }));
 }
 
-static const harness::VerbRegistration registered_advise(
+const harness::VerbRegistration registered_advise(
     {"advise", "--features D --evaluations M: which Shapley estimator to take", AdviseMain});
 
+}  // namespace
 }  // namespace retable::experiments

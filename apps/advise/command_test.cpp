@@ -1,5 +1,3 @@
-#include "apps/advise/command.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <sstream>
 
 #include "apps/advise/advice.hpp"
+#include "apps/verb_testing.hpp"
 #include "harness/record/record.hpp"
 #include "harness/report/csv.hpp"
 
@@ -92,7 +91,7 @@ struct Result {
 
 Result Advised(const std::vector<std::string>& args) {
   std::ostringstream out, err;
-  const int status = AdviseMain(args, out, err);
+  const int status = RunVerbNamed("advise", args, out, err);
   return {status, out.str(), err.str()};
 }
 

@@ -1,4 +1,6 @@
-#include "apps/forest/command.hpp"
+//! @file
+//! `retable forest fit|predict`: train a forest on ARFF, CSV, a NumPy array or a catalogued data
+//! set, keep it as JSON or in the compact form, and use it.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -377,8 +379,6 @@ void Declare(CLI::App& app, Arguments& a) {
   predict->add_option("--out", a.out, "a .csv or .npy file; default: CSV to standard output");
 }
 
-}  // namespace
-
 int ForestMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   Arguments arguments;
   CLI::App app{"retable forest: extremely randomized trees", "retable forest"};
@@ -388,8 +388,8 @@ int ForestMain(const std::vector<std::string>& args, std::ostream& out, std::ost
   });
 }
 
-static const harness::VerbRegistration registered_forest({"forest",
-                                                          "fit, predict: trees on your own data",
-                                                          ForestMain});
+const harness::VerbRegistration registered_forest({"forest", "fit, predict: trees on your own data",
+                                                   ForestMain});
 
+}  // namespace
 }  // namespace retable::experiments::forests

@@ -1,5 +1,3 @@
-#include "apps/forest/command.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "apps/verb_testing.hpp"
 #include "base/atomic_file.hpp"
 #include "base/csv/number.hpp"
 #include "base/csv/reader.hpp"
@@ -28,7 +27,7 @@ class ForestCommand : public testing::Test {
   int Run(const std::vector<std::string>& args) {
     out_.str("");
     err_.str("");
-    return ForestMain(args, out_, err_);
+    return RunVerbNamed("forest", args, out_, err_);
   }
   // Three trees for `file`, in the model's file.
   int Fit(const std::string& file, const std::vector<std::string>& more) {

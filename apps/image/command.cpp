@@ -1,4 +1,6 @@
-#include "apps/image/command.hpp"
+//! @file
+//! `retable image`: what each tile of an image adds to a network's answer, for a network of one's
+//! own in an ONNX file, on a CPU or a GPU.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -171,8 +173,6 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   return 0;
 }
 
-}  // namespace
-
 int ImageMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   Arguments a;
   CLI::App app{
@@ -200,7 +200,8 @@ int ImageMain(const std::vector<std::string>& args, std::ostream& out, std::ostr
   return harness::RunVerb(app, args, out, err, [&] { return Run(a, out, err); });
 }
 
-static const harness::VerbRegistration registered_image(
+const harness::VerbRegistration registered_image(
     {"image", "--network N.onnx --image I.ppm: explain your own image network", ImageMain});
 
+}  // namespace
 }  // namespace retable::experiments

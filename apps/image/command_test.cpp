@@ -1,7 +1,5 @@
 // The command as a user calls it, on the program's own network of digits.
 
-#include "apps/image/command.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "apps/verb_testing.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/temporary_folder.hpp"
 #include "experiments/shapley/games/images/game.hpp"
@@ -30,7 +29,7 @@ class ImageCommand : public testing::Test {
     more.insert(more.begin(), {"--network", network_, "--image", image_});
     out_.str("");
     err_.str("");
-    return ImageMain(more, out_, err_);
+    return RunVerbNamed("image", more, out_, err_);
   }
   // The last column of the lines after the first.
   std::vector<double> Numbers() const {

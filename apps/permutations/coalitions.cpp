@@ -1,4 +1,6 @@
-#include "apps/permutations/coalitions.hpp"
+//! @file
+//! `retable coalitions`: the game of explaining one row, as a table of all coalitions with the
+//! exact Shapley values, for other programs to be measured on.
 
 #include <CLI/CLI.hpp>
 #include <iomanip>
@@ -61,8 +63,6 @@ void Run(const std::string& dataset, std::int64_t row, std::int64_t background,
   out << (std::int64_t{1} << problem.features) << " coalitions written to " << path << "\n";
 }
 
-}  // namespace
-
 int CoalitionsMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   std::string dataset, path;
   std::int64_t row = 0, background = 100;
@@ -81,7 +81,8 @@ int CoalitionsMain(const std::vector<std::string>& args, std::ostream& out, std:
   });
 }
 
-static const harness::VerbRegistration registered_coalitions(
+const harness::VerbRegistration registered_coalitions(
     {"coalitions", "--data NAME: a Shapley game as a table, for other programs", CoalitionsMain});
 
+}  // namespace
 }  // namespace retable::experiments

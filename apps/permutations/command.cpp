@@ -1,4 +1,6 @@
-#include "apps/permutations/command.hpp"
+//! @file
+//! `retable permutations`: any sampler's permutations as CSV, for functions of permutations other
+//! than Shapley values too, with their discrepancy.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -139,8 +141,6 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   return 0;
 }
 
-}  // namespace
-
 int PermutationsMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   Arguments a;
   CLI::App app{
@@ -174,7 +174,8 @@ int PermutationsMain(const std::vector<std::string>& args, std::ostream& out, st
   });
 }
 
-static const harness::VerbRegistration registered_permutations(
+const harness::VerbRegistration registered_permutations(
     {"permutations", "--d D --n N: permutations of low discrepancy as CSV", PermutationsMain});
 
+}  // namespace
 }  // namespace retable::experiments

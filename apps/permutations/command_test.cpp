@@ -1,5 +1,3 @@
-#include "apps/permutations/command.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -7,7 +5,7 @@
 
 #include "algorithms/shapley/games/game_testing.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
-#include "apps/permutations/coalitions.hpp"
+#include "apps/verb_testing.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/temporary_folder.hpp"
 
@@ -21,7 +19,7 @@ struct Result {
 
 Result Call(const std::vector<std::string>& args) {
   std::ostringstream out, err;
-  const int status = PermutationsMain(args, out, err);
+  const int status = RunVerbNamed("permutations", args, out, err);
   return {status, out.str(), err.str()};
 }
 
@@ -109,7 +107,9 @@ TEST(PermutationsCommand, WithoutADeviceItSaysWhyAndWhatToDo) {
 TEST(CoalitionsCommand, WritesAGameAndItsShapleyValues) {
   std::ostringstream out, err;
   ASSERT_EQ(
-      CoalitionsMain({"--data", "make_regression", "--background", "3", "--row", "2"}, out, err), 0)
+      RunVerbNamed("coalitions", {"--data", "make_regression", "--background", "3", "--row", "2"},
+                   out, err),
+      0)
       << err.str();
   const auto lines = Lines(out.str());
   ASSERT_EQ(lines.size(), 1u + 10 + 1024);
@@ -130,7 +130,7 @@ TEST(CoalitionsCommand, WritesAGameAndItsShapleyValues) {
 TEST(CoalitionsCommand, RefusesWhatItCannotExplain) {
   const auto fails = [](const std::vector<std::string>& args, const std::string& says) {
     std::ostringstream out, err;
-    EXPECT_EQ(CoalitionsMain(args, out, err), 2);
+    EXPECT_EQ(RunVerbNamed("coalitions", args, out, err), 2);
     EXPECT_NE(err.str().find(says), std::string::npos) << err.str();
     EXPECT_EQ(out.str(), "");
   };

@@ -1,4 +1,9 @@
-#include "apps/shap/command.hpp"
+//! @file
+//! `retable shap`: attributions of any XGBoost, LightGBM or exported forest, for rows of a CSV or
+//! ARFF file, written as CSV.
+//!
+//! Rows are read, explained and written a chunk at a time, so neither file need fit into memory; a
+//! chunk that does not fit into a device's memory is halved.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -629,8 +634,6 @@ void Declare(CLI::App& app, Arguments& a) {
                "keep finished pieces in OUT.parts, go on with those that are there");
 }
 
-}  // namespace
-
 int ShapMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   Arguments arguments;
   CLI::App app{"retable shap: exact SHAP values of tree ensembles", "retable shap"};
@@ -638,7 +641,8 @@ int ShapMain(const std::vector<std::string>& args, std::ostream& out, std::ostre
   return harness::RunVerb(app, args, out, err, [&] { return Run(arguments, out, err); });
 }
 
-static const harness::VerbRegistration registered_shap(
+const harness::VerbRegistration registered_shap(
     {"shap", "explain the rows of a file by an XGBoost, LightGBM or scikit-learn model", ShapMain});
 
+}  // namespace
 }  // namespace retable::experiments::treeshap

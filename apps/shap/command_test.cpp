@@ -1,8 +1,6 @@
 // The command end to end, as a user calls it: good input against the library, bad input for what it
 // says.
 
-#include "apps/shap/command.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -20,6 +18,7 @@
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "apps/shap/halving.hpp"
+#include "apps/verb_testing.hpp"
 #include "base/atomic_file.hpp"
 #include "base/cuda/out_of_memory.hpp"
 #include "base/npy/reader.hpp"
@@ -79,7 +78,7 @@ class ShapCommand : public testing::Test {
     out_.str("");
     err_.str("");
     args.insert(args.end(), {"--device", device_});
-    return ShapMain(args, out_, err_);
+    return RunVerbNamed("shap", args, out_, err_);
   }
   int Explain(const std::string& model, const std::string& data,
               std::vector<std::string> more = {}) {
@@ -662,7 +661,7 @@ TEST_F(ShapCommand, ChecksItsArguments) {
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--precision", "half"}), 1);
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--order", "3", "--interactions"}), 1);
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--order", "0"}), 1);
-  EXPECT_EQ(ShapMain({"--help"}, out_, err_), 0);
+  EXPECT_EQ(RunVerbNamed("shap", {"--help"}, out_, err_), 0);
 }
 
 // On a machine with a GPU: what the processor says, from the same files.
@@ -753,8 +752,9 @@ TEST_F(CudaShapCommand, LeavesToTheProcessorWhatIsOverItsLimits) {
 TEST_F(ShapCommand, SaysWhyThereIsNoGpu) {
 #if !defined(RETABLE_HAS_CUDA)
   EXPECT_EQ(
-      ShapMain({"--model", Path("forest.json"), "--data", Path("rows.csv"), "--device", "cuda"},
-               out_, err_),
+      RunVerbNamed("shap",
+                   {"--model", Path("forest.json"), "--data", Path("rows.csv"), "--device", "cuda"},
+                   out_, err_),
       2);
   EXPECT_NE(err_.str().find("CUDA"), std::string::npos) << err_.str();
   Refuses(Explain("forest.json", "rows.csv", {"--gpus", "2"}), {"device cpu"});

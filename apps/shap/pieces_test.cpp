@@ -15,8 +15,8 @@
 #include <sstream>
 
 #include "algorithms/treeshap/testing/random_trees.hpp"
-#include "apps/shap/command.hpp"
 #include "apps/shap/row_stream.hpp"
+#include "apps/verb_testing.hpp"
 #include "base/npy/writer.hpp"
 #include "base/temporary_folder.hpp"
 #include "baselines/treeshap/ubj_writer.hpp"
@@ -72,7 +72,7 @@ class ResultPiecesTest : public testing::Test {
                          "--device", device_,           "--out",  Path(out)};
     more.insert(more.begin(), words.begin(), words.end());
     if (data == "rows.csv") more.insert(more.end(), {"--ignore", "note"});
-    return ShapMain(more, out_, err_);
+    return RunVerbNamed("shap", more, out_, err_);
   }
   // The bytes of one plain call.
   std::string Whole(const std::string& data, const std::string& ending, const Words& form) {
@@ -259,16 +259,18 @@ TEST_F(ResultPiecesTest, ChecksItsArguments) {
   EXPECT_EQ(Explain("rows.csv", "folder", {"--resume"}), 1);
   ExpectSaid({"folder is no file"});
   EXPECT_EQ(
-      ShapMain({"--model", Path("model.ubj"), "--data", Path("rows.csv"), "--resume"}, out_, err_),
+      RunVerbNamed("shap", {"--model", Path("model.ubj"), "--data", Path("rows.csv"), "--resume"},
+                   out_, err_),
       1);
   ExpectSaid({"need --out FILE"});
   Write("phi.csv.parts", "");
   EXPECT_EQ(Explain("rows.csv", "phi.csv", {"--resume"}), 2);
   ExpectSaid({"cannot write", "phi.csv.parts"});
   EXPECT_EQ(Explain("rows.csv", "/proc/phi.csv", {"--resume"}), 2);
-  EXPECT_EQ(ShapMain({"--model", Path("model.ubj"), "--data", "/dev/null", "--out", Path("o.csv"),
-                      "--resume"},
-                     out_, err_),
+  EXPECT_EQ(RunVerbNamed("shap",
+                         {"--model", Path("model.ubj"), "--data", "/dev/null", "--out",
+                          Path("o.csv"), "--resume"},
+                         out_, err_),
             2);
   ExpectSaid({"/dev/null is no file"});
 }

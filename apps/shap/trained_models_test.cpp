@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/model/model_io.hpp"
-#include "apps/shap/command.hpp"
+#include "apps/verb_testing.hpp"
 #include "base/csv/number.hpp"
 #include "base/temporary_folder.hpp"
 #include "harness/report/csv.hpp"
@@ -44,7 +44,7 @@ class TrainedModels : public testing::TestWithParam<Case> {
     out_.str("");
     err_.str("");
     more.insert(more.end(), {"--model", model, "--data", data, "--device", "cpu"});
-    return ShapMain(more, out_, err_);
+    return RunVerbNamed("shap", more, out_, err_);
   }
 
   // The contributions that the command printed, without the row's and the output's number.

@@ -1,4 +1,6 @@
-#include "apps/shuffle/command.hpp"
+//! @file
+//! `retable shuffle`: permutations as bits for other people's test batteries, and our own battery
+//! at any number of samples.
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -140,8 +142,6 @@ void AddRowOptions(CLI::App& rows, CLI::App& sample, Options& options) {
   sample.add_option("--seed", options.seed, "one seed, one sample")->capture_default_str();
 }
 
-}  // namespace
-
 int ShuffleCommand(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
   Options options;
   CLI::App app{"rows in random order, samples; permutations as random bits, and tests of them",
@@ -170,7 +170,6 @@ int ShuffleCommand(const std::vector<std::string>& words, std::ostream& out, std
                           }));
 }
 
-namespace {
 const harness::VerbRegistration kShuffleVerb{
     {"shuffle", "rows of a file in random order, samples; test batteries of shufflers",
      ShuffleCommand}};

@@ -1,5 +1,3 @@
-#include "apps/shuffle/command.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "algorithms/shuffle/selection/sample.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "apps/verb_testing.hpp"
 #include "base/temporary_folder.hpp"
 
 namespace retable::experiments {
@@ -20,22 +19,24 @@ TEST(ShuffleCommand, WritesBits) {
   std::ostringstream out, again, err;
   const std::vector<std::string> words = {"bits", "--method", "Partition", "--items",
                                           "100",  "--mib",    "0.01"};
-  EXPECT_EQ(ShuffleCommand(words, out, err), 0) << err.str();
+  EXPECT_EQ(RunVerbNamed("shuffle", words, out, err), 0) << err.str();
   EXPECT_EQ(out.str().size(), 10485u);
-  EXPECT_EQ(ShuffleCommand(words, again, err), 0);
+  EXPECT_EQ(RunVerbNamed("shuffle", words, again, err), 0);
   EXPECT_EQ(out.str(), again.str());
 }
 
 TEST(ShuffleCommand, BatteryTellsGoodFromBad) {
   std::ostringstream out, err;
   EXPECT_EQ(
-      ShuffleCommand({"battery", "--method", "Fisher-Yates", "--items", "16", "--samples", "2000"},
-                     out, err),
+      RunVerbNamed("shuffle",
+                   {"battery", "--method", "Fisher-Yates", "--items", "16", "--samples", "2000"},
+                   out, err),
       0)
       << out.str();
   EXPECT_EQ(
-      ShuffleCommand({"battery", "--method", "VarPhilox 24", "--items", "16", "--samples", "2000"},
-                     out, err),
+      RunVerbNamed("shuffle",
+                   {"battery", "--method", "VarPhilox 24", "--items", "16", "--samples", "2000"},
+                   out, err),
       3)
       << out.str();
   EXPECT_NE(out.str().find("parity"), std::string::npos);
@@ -46,8 +47,9 @@ TEST(ShuffleCommand, BatteryTakesEveryMethodOfThePage) {
   for (const char* method :
        {"FisherYates", "Partition", "Rectangle", "SplitRectangle", "InPlace"}) {
     std::ostringstream out, err;
-    EXPECT_EQ(ShuffleCommand({"battery", "--method", method, "--items", "16", "--samples", "500"},
-                             out, err),
+    EXPECT_EQ(RunVerbNamed("shuffle",
+                           {"battery", "--method", method, "--items", "16", "--samples", "500"},
+                           out, err),
               0)
         << err.str();
   }
@@ -55,10 +57,10 @@ TEST(ShuffleCommand, BatteryTakesEveryMethodOfThePage) {
 
 TEST(ShuffleCommand, WrongUsageIsNamed) {
   std::ostringstream out, err;
-  EXPECT_EQ(ShuffleCommand({"battery", "--method", "nonesuch"}, out, err), 1);
+  EXPECT_EQ(RunVerbNamed("shuffle", {"battery", "--method", "nonesuch"}, out, err), 1);
   EXPECT_NE(err.str().find("Fisher-Yates"), std::string::npos);
-  EXPECT_EQ(ShuffleCommand({}, out, err), 1);
-  EXPECT_EQ(ShuffleCommand({"bits", "--method", "LCG", "--items", "1"}, out, err), 1);
+  EXPECT_EQ(RunVerbNamed("shuffle", {}, out, err), 1);
+  EXPECT_EQ(RunVerbNamed("shuffle", {"bits", "--method", "LCG", "--items", "1"}, out, err), 1);
 }
 
 std::string Written(const std::filesystem::path& path, const std::string& content) {
@@ -69,7 +71,7 @@ std::string Written(const std::filesystem::path& path, const std::string& conten
 // Runs and expects success; the standard output.
 std::string Output(const std::vector<std::string>& words) {
   std::ostringstream out, err;
-  EXPECT_EQ(ShuffleCommand(words, out, err), 0) << err.str();
+  EXPECT_EQ(RunVerbNamed("shuffle", words, out, err), 0) << err.str();
   return out.str();
 }
 
@@ -179,7 +181,7 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   const std::string in = Written(folder.path() / "seven.bin", "1234567");
   const auto fails = [&](std::vector<std::string> words, const std::string& says) {
     std::ostringstream out, err;
-    EXPECT_NE(ShuffleCommand(words, out, err), 0);
+    EXPECT_NE(RunVerbNamed("shuffle", words, out, err), 0);
     EXPECT_NE(err.str().find(says), std::string::npos) << err.str();
   };
   fails({"rows", "--in", in, "--row-bytes", "2"}, "seven.bin: 7 bytes are not a whole number");
@@ -223,15 +225,15 @@ TEST(ShuffleCommand, SamplesOfHugeRangesAreDistinct) {
   }
   for (const char* of : {"9223372036854775809", "18446744073709551615"}) {
     std::ostringstream out, err;
-    EXPECT_EQ(ShuffleCommand({"sample", "--of", of, "--take", "3"}, out, err), 1);
+    EXPECT_EQ(RunVerbNamed("shuffle", {"sample", "--of", of, "--take", "3"}, out, err), 1);
     EXPECT_EQ(out.str(), "");
     EXPECT_NE(err.str().find("over the limit of bijections, 2^63"), std::string::npos) << err.str();
   }
   std::ostringstream out, err;
-  EXPECT_EQ(
-      ShuffleCommand({"sample", "--of", "9223372036854775807", "--take", "4611686018427387905"},
-                     out, err),
-      1);
+  EXPECT_EQ(RunVerbNamed("shuffle",
+                         {"sample", "--of", "9223372036854775807", "--take", "4611686018427387905"},
+                         out, err),
+            1);
   EXPECT_NE(err.str().find("more than this machine has"), std::string::npos) << err.str();
 }
 
