@@ -37,17 +37,13 @@ namespace {
 
 struct RunArguments {
   Selection selection;
-  bool only_failed = false, force = false, dry_run = false;
+  RunOptions options;              //!< as far as its words are its values
   std::string shard;               //!< "i/n", or "auto": from the environment of Slurm or MPI
   std::string budget;              //!< "10m"
   std::string wait_quiet;          //!< "10m"; empty: timed cells begin at once
   std::string submit;              //!< "slurm", and options of sbatch; empty: the run is here
-  std::vector<std::string> cells;  //!< keys, or their first digits; empty: all
   std::vector<std::string> typed;  //!< "--name=value", experiments; no --submit, no --dry-run
-  int rounds = 1;
-  int jobs = 0;
   bool report = false;
-  bool by_group = false;
   std::string resume_from;  //!< an archive of cells, or a folder that holds one
 };
 
@@ -64,24 +60,18 @@ std::string PlanWords(const std::vector<std::string>& typed) {
 }
 
 RunOptions MakeOptions(const Context& context, const RunArguments& a) {
-  RunOptions options;
+  RunOptions options = a.options;
   options.out = a.selection.out;
   options.profile = a.selection.profile;
-  options.only_failed = a.only_failed;
-  options.force = a.force;
-  options.dry_run = a.dry_run;
-  options.jobs = a.jobs;
-  options.rounds = a.rounds;
   options.program = context.program;
-  for (const std::string& cell : a.cells) {
+  for (const std::string& cell : options.cells) {
     if (!cell.empty()) continue;
     throw ConfigError({"--cell", 0, 0},
                       "expected a key or its first digits, found nothing: is a "
                       "variable of the shell not set?");
   }
-  options.cells = a.cells;
   options.plan_words = PlanWords(a.typed);
-  options.by_group = a.by_group || !a.resume_from.empty();
+  options.by_group |= !a.resume_from.empty();
   if (!a.budget.empty()) options.budget_seconds = ParseDuration("--budget", a.budget);
   if (!a.wait_quiet.empty()) {
     options.wait_quiet_seconds = ParseDuration("--wait-quiet", a.wait_quiet);
@@ -313,7 +303,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   if (options.shards == 1) MeasureCeilings(plans, a.selection, err);
   Add(summary, record);
   WriteRun(a.selection.out, record);
-  out << DoneText(summary, record.expected_seconds, a.rounds);
+  out << DoneText(summary, record.expected_seconds, options.rounds);
   int code = ExitFor(summary.counts);
   if (options.shards == 1) {
     const Scoreboard board = WriteResults(a.selection.out);
@@ -355,7 +345,7 @@ int SubmitRun(const Context& context, const RunArguments& a, std::ostream& out, 
   if (MakePlans(context, a.selection, devices, err).empty()) return kNothingToRun;
   const SlurmRun run{context.program, a.typed, a.selection.out, a.submit.substr(cluster.size()),
                      context.terminal};
-  if (!a.dry_run) return RunOnSlurm(run, out, err);
+  if (!a.options.dry_run) return RunOnSlurm(run, out, err);
   const SlurmCommands commands = MakeSlurmCommands(run);
   out << commands.array << "\n" << commands.collect << "ARRAY\n";
   return kOk;
@@ -368,16 +358,17 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
                   "experiments or globs: quantiles/table2 'quantiles/*'");
   AddSelection(verb, run.selection);
   verb.add_option_function<std::string>(
-          "--only", [&run](const std::string&) { run.only_failed = true; },
+          "--only", [&run](const std::string&) { run.options.only_failed = true; },
           "failed: measure again only what failed")
       ->check(CLI::IsMember({"failed"}));
-  verb.add_flag("--force", run.force, "measure again what is stored");
-  verb.add_option("--cell", run.cells, "measure this cell alone, by its key or the first digits")
+  verb.add_flag("--force", run.options.force, "measure again what is stored");
+  verb.add_option("--cell", run.options.cells,
+                  "measure this cell alone, by its key or the first digits")
       ->take_all()
       ->allow_extra_args(false);
   CLI::Option* dry =
-      verb.add_flag("--dry-run", run.dry_run, "print every cell, stored or not, and stop");
-  verb.add_flag("--by-group", run.by_group,
+      verb.add_flag("--dry-run", run.options.dry_run, "print every cell, stored or not, and stop");
+  verb.add_flag("--by-group", run.options.by_group,
                 "timed cells that a table compares in one stretch, on one card: a group that was "
                 "begun elsewhere begins anew, and none begins that --budget is too short for");
   verb.add_option("--resume-from", run.resume_from,
@@ -395,10 +386,11 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
       "timed cells wait until the machine is quiet, 10 minutes in all at most, or as long "
       "as is said: --wait-quiet=1h");
   verb.add_flag("--report", run.report, "draw the report at the end (retable report)");
-  verb.add_option("--rounds", run.rounds,
+  verb.add_option("--rounds", run.options.rounds,
                   "timed cells in so many rounds, there and back, so that contenders take turns")
       ->check(CLI::Range(1, 100));
-  verb.add_option("--jobs", run.jobs, "workers side by side for untimed cells (default: cores)")
+  verb.add_option("--jobs", run.options.jobs,
+                  "workers side by side for untimed cells (default: cores)")
       ->check(CLI::Range(1, 4096));
   verb.add_option("--submit", run.submit,
                   "slurm: as an array of tasks of a Slurm cluster, with sbatch's options after it: "
