@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <ostream>
 #include <string_view>
 
@@ -59,8 +60,9 @@ std::vector<std::string> VerbNames(const CLI::App& app) {
   return names;
 }
 
-}  // namespace
-
+// What is said after words were refused: help and version go to `out`; an option or a verb that
+// there is not is named on `err` with the nearest that there is, else what CLI11 has to say. Gives
+// the exit status: 0 after help or version, else 1.
 int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostream& out,
                 std::ostream& err) {
   const std::vector<std::string> words = app.remaining(true);
@@ -80,6 +82,8 @@ int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostrea
   return 1;
 }
 
+// What CLI11 lets pass: "-3" and "99999999999999999999" as numbers of 64 bits, and nothing as the
+// name of an output.
 void CheckWords(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
@@ -104,25 +108,30 @@ void CheckWords(const CLI::App& app) {
   for (const CLI::App* verb : app.get_subcommands()) CheckWords(*verb);
 }
 
-int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& out,
-            std::ostream& err, const std::function<int()>& body) {
+// Reads the words, the last first; the exit status where they were not taken.
+std::optional<int> Parse(CLI::App& app, std::vector<std::string> reversed, std::ostream& out,
+                         std::ostream& err) {
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    app.parse(std::move(reversed));
     CheckWords(app);
   } catch (const CLI::ParseError& problem) {
     return RefuseWords(app, problem, out, err);
   }
+  return {};
+}
+
+}  // namespace
+
+int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& out,
+            std::ostream& err, const std::function<int()>& body) {
+  if (const auto status = Parse(app, {words.rbegin(), words.rend()}, out, err)) return *status;
   try {
     return body();
-  } catch (const UsageError& problem) {
-    err << app.get_name() << ": " << problem.what() << "\n";
-    return 1;
-  } catch (const OutputRefused& problem) {
-    err << app.get_name() << ": " << problem.what() << "\n";
-    return 1;
   } catch (const std::exception& problem) {
     err << app.get_name() << ": " << ReasonOf(problem) << "\n";
-    return 2;
+    const bool usage = dynamic_cast<const UsageError*>(&problem) != nullptr ||
+                       dynamic_cast<const OutputRefused*>(&problem) != nullptr;
+    return usage ? 1 : 2;
   }
 }
 
@@ -135,13 +144,8 @@ Verb MakeVerb(const Context& context, const std::string& name, const std::string
     const VerbBody body = declare(*app.add_subcommand(name, summary));
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     reversed.push_back(name);
-    try {
-      app.parse(std::move(reversed));
-      CheckWords(app);
-    } catch (const CLI::ParseError& problem) {
-      return RefuseWords(app, problem, out, err);
-    }
-    return body(out, err);
+    const auto status = Parse(app, std::move(reversed), out, err);
+    return status ? *status : body(out, err);
   };
   return {name, summary, run};
 }
@@ -162,11 +166,7 @@ int Dispatch(const std::vector<Verb>& verbs, const Context& context, const std::
   for (const Verb& verb : verbs) {
     if (!verb.summary.empty()) app.add_subcommand(verb.name, verb.summary);
   }
-  try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-  } catch (const CLI::ParseError& problem) {
-    return RefuseWords(app, problem, out, err);
-  }
+  if (const auto status = Parse(app, {words.rbegin(), words.rend()}, out, err)) return *status;
   out << app.help();
   return kUsage;
 }

@@ -14,7 +14,6 @@
 
 namespace CLI {
 class App;
-class ParseError;
 }  // namespace CLI
 
 namespace retable::harness {
@@ -33,16 +32,6 @@ inline std::vector<Verb>& Verbs() {
   static std::vector<Verb> verbs;
   return verbs;
 }
-
-//! What is said after words were refused: help and version go to `out`; an option or a verb that
-//! there is not is named on `err` with the nearest that there is, else what CLI11 has to say.
-//! @return 0 after help or version, else 1
-int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostream& out,
-                std::ostream& err);
-
-//! What CLI11 lets pass: "-3" and "99999999999999999999" as numbers of 64 bits, and nothing as the
-//! name of an output. @throws CLI::ValidationError
-void CheckWords(const CLI::App& app);
 
 //! What every verb's function does: parses `words` by `app`, then runs `body`. Help goes to `out`;
 //! what is wrong with the words, or what the body throws, to `err` after the app's name.
