@@ -20,6 +20,7 @@ Path prefixes restrict what is reported, not what is read. Exit status 1 on a vi
 import argparse
 import bisect
 import collections
+import graphlib
 import os
 import pathlib
 import re
@@ -146,37 +147,16 @@ def check_prefix(tree):
 
 
 def circles(edges):
-    """Strongly connected components of more than one node (Tarjan, without recursion)."""
-    index, low, on_stack, stack, found = {}, {}, set(), [], []
-    for start in edges:
-        if start in index:
-            continue
-        work = [(start, iter(edges[start]))]
-        index[start] = low[start] = len(index)
-        stack.append(start)
-        on_stack.add(start)
-        while work:
-            node, targets = work[-1]
-            for target in targets:
-                if target not in index:
-                    index[target] = low[target] = len(index)
-                    stack.append(target)
-                    on_stack.add(target)
-                    work.append((target, iter(edges.get(target, ()))))
-                    break
-                if target in on_stack:
-                    low[node] = min(low[node], index[target])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    at = stack.index(node)
-                    component, stack[at:] = stack[at:], []
-                    on_stack.difference_update(component)
-                    if len(component) > 1:
-                        found.append(sorted(component))
-    return found
+    """Circles of more than one node, no node in two of them: another shows once the first is gone."""
+    graph, found = {node: set(targets) - {node} for node, targets in edges.items()}, []
+    while True:
+        try:
+            graphlib.TopologicalSorter({node: sorted(graph[node]) for node in graph}).prepare()
+            return found
+        except graphlib.CycleError as error:
+            circle = set(error.args[1])
+            found.append(sorted(circle))
+            graph = {node: targets - circle for node, targets in graph.items() if node not in circle}
 
 
 def check_include(tree):
