@@ -46,6 +46,13 @@ T* OnGpu(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
+//! What a short work gives, called without the GIL.
+template <class Work>
+auto WithoutGil(const Work& work) {
+  const nb::gil_scoped_release released;
+  return work();
+}
+
 //! Calls work without the GIL. Ctrl-C, looked for between the parts of the work, is raised.
 void Released(const std::function<void()>& work);
 

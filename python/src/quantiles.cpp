@@ -23,12 +23,7 @@ void UpdateOnDevice(QuantileSketch& sketch, std::uintptr_t values, std::size_t n
 
 template <class Call>
 nb::object Answer(const Vector<double>& asked, const Call& call) {
-  std::vector<double> answers;
-  {
-    const nb::gil_scoped_release released;
-    answers = call(Span(asked));
-  }
-  return ToNumpy(std::move(answers));
+  return ToNumpy(WithoutGil([&] { return call(Span(asked)); }));
 }
 
 // A matrix of any strides.

@@ -29,21 +29,12 @@ void ShuffleOnDevice(std::uintptr_t in, std::uintptr_t out, std::uint64_t n, std
 
 nb::object RandomOrder(std::uint64_t n, std::uint64_t seed, const std::string& method,
                        const std::string& device) {
-  std::vector<std::uint64_t> order;
-  {
-    const nb::gil_scoped_release released;
-    order = RandomPermutation(n, seed, {.method = method, .device = device});
-  }
-  return ToNumpy(std::move(order));
+  return ToNumpy(
+      WithoutGil([&] { return RandomPermutation(n, seed, {.method = method, .device = device}); }));
 }
 
 nb::object Sample(std::uint64_t n, std::uint64_t k, std::uint64_t seed) {
-  std::vector<std::int64_t> sample;
-  {
-    const nb::gil_scoped_release released;
-    sample = SampleIndices(n, k, seed);
-  }
-  return ToNumpy(std::move(sample));
+  return ToNumpy(WithoutGil([&] { return SampleIndices(n, k, seed); }));
 }
 
 void Fill(const Permutation& order, std::uint64_t first, std::int64_t step,

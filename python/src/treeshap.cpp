@@ -10,36 +10,20 @@
 namespace retable::python {
 namespace {
 
-TreeModel ReadModel(const nb::bytes& bytes, bool all_trees, const nb::object& say) {
-  TreeModel::ReadOptions options{.all_trees = all_trees, .say = {}};
-  if (!say.is_none()) options.say = [&say](const std::string& text) { say(text); };
-  return TreeModel::Read({bytes.c_str(), bytes.size()}, options);
-}
-
 template <class Real>
-void Values(const TreeExplainer& explainer, const Matrix<Real>& x, const Output<double>& phi) {
-  const nb::gil_scoped_release released;
-  explainer.values(Span(x), x.shape(0), Span(phi));
+using OfRows = void (TreeExplainer::*)(std::span<const Real>, std::size_t, std::span<double>) const;
+
+template <class Real, OfRows<Real> kMethod>
+void Explain(const TreeExplainer& explainer, const Matrix<Real>& x, const Output<double>& to) {
+  WithoutGil([&] { (explainer.*kMethod)(Span(x), x.shape(0), Span(to)); });
 }
 
-template <class Real>
-void Interactions(const TreeExplainer& explainer, const Matrix<Real>& x,
-                  const Output<double>& matrices) {
-  const nb::gil_scoped_release released;
-  explainer.interactions(Span(x), x.shape(0), Span(matrices));
-}
-
-void ValuesOnDevice(const TreeExplainer& explainer, std::uintptr_t x, std::size_t rows,
-                    std::uintptr_t phi, std::uintptr_t stream) {
-  const nb::gil_scoped_release released;
-  explainer.values_on_device(OnGpu<const float>(x), rows, OnGpu<double>(phi), OnGpu<void>(stream));
-}
-
-void InteractionsOnDevice(const TreeExplainer& explainer, std::uintptr_t x, std::size_t rows,
-                          std::uintptr_t matrices, std::uintptr_t stream) {
-  const nb::gil_scoped_release released;
-  explainer.interactions_on_device(OnGpu<const float>(x), rows, OnGpu<double>(matrices),
-                                   OnGpu<void>(stream));
+template <auto kMethod>
+void ExplainOnDevice(const TreeExplainer& explainer, std::uintptr_t x, std::size_t rows,
+                     std::uintptr_t to, std::uintptr_t stream) {
+  WithoutGil([&] {
+    (explainer.*kMethod)(OnGpu<const float>(x), rows, OnGpu<double>(to), OnGpu<void>(stream));
+  });
 }
 
 // Sets of one size as arrays: where the sets of each row and output begin, their features, their
@@ -61,30 +45,17 @@ nb::tuple Sets(const std::vector<std::vector<TreeExplainer::FeatureSet>>& found,
 }
 
 nb::tuple TopInteractions(const TreeExplainer& explainer, const Matrix<double>& x, std::size_t k) {
-  std::vector<std::vector<TreeExplainer::FeatureSet>> found;
-  {
-    const nb::gil_scoped_release released;
-    found = explainer.top_interactions(Span(x), x.shape(0), k);
-  }
-  return Sets(found, 2);
+  return Sets(WithoutGil([&] { return explainer.top_interactions(Span(x), x.shape(0), k); }), 2);
 }
 
 nb::tuple InteractionIndex(const TreeExplainer& explainer, const Matrix<double>& x, int order) {
-  std::vector<std::vector<TreeExplainer::FeatureSet>> found;
-  {
-    const nb::gil_scoped_release released;
-    found = explainer.interaction_index(Span(x), x.shape(0), order);
-  }
-  return Sets(found, static_cast<std::size_t>(order));
+  return Sets(WithoutGil([&] { return explainer.interaction_index(Span(x), x.shape(0), order); }),
+              static_cast<std::size_t>(order));
 }
 
 nb::object Predict(const TreeModel& model, const Matrix<double>& x, int threads) {
-  std::vector<double> margins;
-  {
-    const nb::gil_scoped_release released;
-    margins = model.predict(Span(x), x.shape(0), threads);
-  }
-  return ToNumpy(std::move(margins), {x.shape(0), static_cast<std::size_t>(model.outputs())});
+  return ToNumpy(WithoutGil([&] { return model.predict(Span(x), x.shape(0), threads); }),
+                 {x.shape(0), static_cast<std::size_t>(model.outputs())});
 }
 
 void NewExplainer(TreeExplainer* self, const TreeModel& model, const std::string& device,
@@ -100,8 +71,10 @@ void NewExplainer(TreeExplainer* self, const TreeModel& model, const std::string
 
 void BindTreeshap(nb::module_& m) {
   nb::class_<TreeModel>(m, "TreeModel")
-      .def_static("read", &ReadModel, nb::arg("bytes"), nb::arg("all_trees") = false,
-                  nb::arg("say") = nb::none())
+      .def_static("read",
+                  [](const nb::bytes& bytes) {
+                    return TreeModel::Read({bytes.c_str(), bytes.size()});
+                  })
       .def_prop_ro("features", &TreeModel::features)
       .def_prop_ro("outputs", &TreeModel::outputs)
       .def_prop_ro("trees", &TreeModel::trees)
@@ -119,12 +92,12 @@ void BindTreeshap(nb::module_& m) {
       .def("predict", &Predict);
   nb::class_<TreeExplainer>(m, "Explainer")
       .def("__init__", &NewExplainer)
-      .def("values", &Values<float>)
-      .def("values", &Values<double>)
-      .def("interactions", &Interactions<float>)
-      .def("interactions", &Interactions<double>)
-      .def("values_on_device", &ValuesOnDevice)
-      .def("interactions_on_device", &InteractionsOnDevice)
+      .def("values", &Explain<float, &TreeExplainer::values>)
+      .def("values", &Explain<double, &TreeExplainer::values>)
+      .def("interactions", &Explain<float, &TreeExplainer::interactions>)
+      .def("interactions", &Explain<double, &TreeExplainer::interactions>)
+      .def("values_on_device", &ExplainOnDevice<&TreeExplainer::values_on_device>)
+      .def("interactions_on_device", &ExplainOnDevice<&TreeExplainer::interactions_on_device>)
       .def("top_interactions", &TopInteractions)
       .def("interaction_index", &InteractionIndex)
       .def_prop_ro("device", &TreeExplainer::device)
