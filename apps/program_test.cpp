@@ -747,7 +747,7 @@ TEST_F(Program, SharesOfTheCeilingStandInTheTidyTable) {
   ASSERT_EQ(Run("run selftest/probe --out out --profile smoke").code, 0);
   EXPECT_FALSE(fs::exists(root_ / "out/ceilings.json"));  // no time for it
   std::ofstream(root_ / "out/ceilings.json")
-      << R"([{"device": "cpu, 1 thread", "name": "copy", "value": 2, "unit": "GB/s"}])";
+      << R"([{"device": "cpu, 1 thread", "name": "copy", "value": 2, "unit": "GB/s", "note": ""}])";
   ASSERT_EQ(Run("run selftest/probe --out out --profile smoke").code, 0);
   std::ifstream file(root_ / "out/selftest/probe.tidy.csv");
   std::string header, row;

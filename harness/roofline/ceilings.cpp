@@ -191,31 +191,19 @@ std::vector<Ceiling> MeasureCudaCeilings(const CeilingOptions&) {
 }
 #endif
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ceiling, device, name, value, unit, note)
+
 std::string CeilingsJson(const std::vector<Ceiling>& ceilings) {
-  nlohmann::json json = nlohmann::json::array();
-  for (const Ceiling& c : ceilings) {
-    json.push_back({{"device", c.device},
-                    {"name", c.name},
-                    {"value", c.value},
-                    {"unit", c.unit},
-                    {"note", c.note}});
-  }
-  return json.dump(1);
+  return nlohmann::json(ceilings).dump(1);
 }
 
 std::vector<Ceiling> CeilingsFromJson(const std::string& text) {
-  std::vector<Ceiling> ceilings;
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_array()) return ceilings;
   try {
-    for (const auto& item : json) {
-      ceilings.push_back({item.at("device"), item.at("name"), item.at("value"), item.at("unit"),
-                          item.value("note", "")});
-    }
+    if (json.is_array()) return json.get<std::vector<Ceiling>>();
   } catch (const nlohmann::json::exception&) {
-    ceilings.clear();
   }
-  return ceilings;
+  return {};
 }
 
 }  // namespace retable::harness
