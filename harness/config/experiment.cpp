@@ -23,19 +23,13 @@ std::string Text(const TomlTree& table, const std::string& key, const std::strin
 
 std::vector<std::string> Texts(const TomlTree& table, const std::string& key) {
   std::vector<std::string> texts;
-  if (const TomlTree* node = table.find(key)) {
-    for (const TomlTree& item : node->array()) texts.push_back(std::get<std::string>(item.data));
-  }
+  for (const TomlTree& item : table.array(key)) texts.push_back(std::get<std::string>(item.data));
   return texts;
 }
 
 double Real(const TomlTree& table, const std::string& key, double fallback) {
   const TomlTree* node = table.find(key);
-  if (!node) return fallback;
-  if (const auto* whole = std::get_if<std::int64_t>(&node->data)) {
-    return static_cast<double>(*whole);
-  }
-  return std::get<double>(node->data);
+  return node ? node->real() : fallback;
 }
 
 std::int64_t Integer(const TomlTree& table, const std::string& key, std::int64_t fallback) {
@@ -164,53 +158,49 @@ TableSpec ReadTable(const TomlTree& node) {
   table.row_header = Text(node, "row_header", table.row_header);
   table.pivot = Text(node, "pivot");
   table.over = Texts(node, "over");
-  if (const TomlTree* columns = node.find("columns")) {
-    for (const TomlTree& item : columns->array()) {
-      ColumnSpec column;
-      column.name = Text(item, "name");
-      column.metric = Text(item, "metric");
-      column.statistic = Text(item, "statistic", "median");
-      column.fact = Text(item, "fact");
-      column.group = Text(item, "group");
-      if (const TomlTree* where = item.find("where")) {
-        for (const auto& [key, value] : where->table()) {
-          column.where[key] = ValueText(value.scalar());
-        }
-      }
-      if (const TomlTree* ratio = item.find("ratio")) {
-        if (ratio->array().size() != 2) {
-          throw ConfigError(ratio->where, "ratio takes two column names: [a, b]");
-        }
-        column.ratio_of = std::get<std::string>(ratio->array()[0].data);
-        column.ratio_over = std::get<std::string>(ratio->array()[1].data);
-      }
-      column.ratio_row = Text(item, "ratio_row");
-      column.least_of = Texts(item, "least");
-      column.sum_of = Texts(item, "sum");
-      column.called = Texts(item, "called");
-      column.interval_of = Text(item, "interval");
-      if (!column.called.empty() && column.called.size() != column.least_of.size()) {
-        throw ConfigError(item.where, "column \"" + column.name +
-                                          "\": called names each column of least, in its order");
-      }
-      const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty() +
-                          !column.least_of.empty() + !column.sum_of.empty() +
-                          !column.interval_of.empty();
-      if (sources != 1) {
-        throw ConfigError(item.where,
-                          "column \"" + column.name +
-                              "\" needs one of metric, fact, ratio, least, sum, interval");
-      }
-      const bool twice = column.name == table.row_header ||
-                         std::any_of(table.columns.begin(), table.columns.end(),
-                                     [&](const auto& c) { return c.name == column.name; });
-      if (twice) {
-        throw ConfigError(item.where, "two columns are called \"" + column.name +
-                                          "\" (row_header is one): give each a name of its own");
-      }
-      CheckParts(item, column, table.columns);
-      table.columns.push_back(std::move(column));
+  for (const TomlTree& item : node.array("columns")) {
+    ColumnSpec column;
+    column.name = Text(item, "name");
+    column.metric = Text(item, "metric");
+    column.statistic = Text(item, "statistic", "median");
+    column.fact = Text(item, "fact");
+    column.group = Text(item, "group");
+    for (const auto& [key, value] : item.table("where")) {
+      column.where[key] = ValueText(value.scalar());
     }
+    if (const TomlTree* ratio = item.find("ratio")) {
+      if (ratio->array().size() != 2) {
+        throw ConfigError(ratio->where, "ratio takes two column names: [a, b]");
+      }
+      column.ratio_of = std::get<std::string>(ratio->array()[0].data);
+      column.ratio_over = std::get<std::string>(ratio->array()[1].data);
+    }
+    column.ratio_row = Text(item, "ratio_row");
+    column.least_of = Texts(item, "least");
+    column.sum_of = Texts(item, "sum");
+    column.called = Texts(item, "called");
+    column.interval_of = Text(item, "interval");
+    if (!column.called.empty() && column.called.size() != column.least_of.size()) {
+      throw ConfigError(item.where, "column \"" + column.name +
+                                        "\": called names each column of least, in its order");
+    }
+    const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty() +
+                        !column.least_of.empty() + !column.sum_of.empty() +
+                        !column.interval_of.empty();
+    if (sources != 1) {
+      throw ConfigError(
+          item.where,
+          "column \"" + column.name + "\" needs one of metric, fact, ratio, least, sum, interval");
+    }
+    const bool twice = column.name == table.row_header ||
+                       std::any_of(table.columns.begin(), table.columns.end(),
+                                   [&](const auto& c) { return c.name == column.name; });
+    if (twice) {
+      throw ConfigError(item.where, "two columns are called \"" + column.name +
+                                        "\" (row_header is one): give each a name of its own");
+    }
+    CheckParts(item, column, table.columns);
+    table.columns.push_back(std::move(column));
   }
   if (!table.pivot.empty() && table.columns.size() != 1) {
     throw ConfigError(node.find("pivot")->where,
@@ -236,10 +226,8 @@ std::map<std::string, Position> ShownMetrics(const TomlTree& root) {
   const auto add = [&](const TomlTree& table, const char* key) {
     if (const TomlTree* node = table.find(key)) metrics.emplace(Text(table, key), node->where);
   };
-  const TomlTree* table = root.find("table");
-  const TomlTree* columns = table ? table->find("columns") : nullptr;
-  if (columns) {
-    for (const TomlTree& column : columns->array()) add(column, "metric");
+  if (const TomlTree* table = root.find("table")) {
+    for (const TomlTree& column : table->array("columns")) add(column, "metric");
   }
   if (const TomlTree* figure = root.find("figure")) {
     add(*figure, "metric");
@@ -280,28 +268,22 @@ void ReadShown(const TomlTree& root, Experiment& experiment) {
       experiment.figure.emplace_back(key, value.scalar());
     }
   }
-  if (const TomlTree* claims = root.find("claim")) {
-    for (const TomlTree& item : claims->array()) {
-      try {
-        ParseCheck(Text(item, "check"));
-      } catch (const ExpressionError& problem) {
-        throw ConfigError(item.find("check")->where, problem.what());
-      }
-      const std::string id = Text(item, "id");
-      if (std::any_of(experiment.claims.begin(), experiment.claims.end(),
-                      [&](const ClaimSpec& known) { return known.id == id; })) {
-        throw ConfigError(item.find("id")->where,
-                          "two claims are called \"" + id + "\": give each an id of its own");
-      }
-      experiment.claims.push_back(
-          {id, Text(item, "text"), Text(item, "where"), Text(item, "check"), Text(item, "note")});
+  for (const TomlTree& item : root.array("claim")) {
+    try {
+      ParseCheck(Text(item, "check"));
+    } catch (const ExpressionError& problem) {
+      throw ConfigError(item.find("check")->where, problem.what());
     }
-  }
-  if (const TomlTree* expected = root.find("expected")) {
-    for (const auto& [key, value] : expected->table()) {
-      experiment.expected[key] = Real(*expected, key, 0);
+    const std::string id = Text(item, "id");
+    if (std::any_of(experiment.claims.begin(), experiment.claims.end(),
+                    [&](const ClaimSpec& known) { return known.id == id; })) {
+      throw ConfigError(item.find("id")->where,
+                        "two claims are called \"" + id + "\": give each an id of its own");
     }
+    experiment.claims.push_back(
+        {id, Text(item, "text"), Text(item, "where"), Text(item, "check"), Text(item, "note")});
   }
+  for (const auto& [key, value] : root.table("expected")) experiment.expected[key] = value.real();
 }
 
 Experiment ReadExperiment(const TomlTree& root) {
@@ -327,22 +309,16 @@ Experiment ReadExperiment(const TomlTree& root) {
   e.question = Text(root, "question");
   e.citation = Text(root, "citation");
   e.where = Text(root, "where");
-  for (const TomlTree& item : root.find("datasets")->array()) {
+  for (const TomlTree& item : root.array("datasets")) {
     e.datasets.emplace_back(std::get<std::string>(item.data), item.where);
   }
-  for (const TomlTree& item : root.find("algorithm")->array()) {
-    e.algorithms.push_back(ReadAlgorithm(item));
+  for (const TomlTree& item : root.array("algorithm")) e.algorithms.push_back(ReadAlgorithm(item));
+  for (const auto& [key, value] : root.table("axes")) {
+    e.axes.emplace_back(key, Sweep(value));
+    e.axis_positions[key] = value.where;
   }
-  if (const TomlTree* axes = root.find("axes")) {
-    for (const auto& [key, value] : axes->table()) {
-      e.axes.emplace_back(key, Sweep(value));
-      e.axis_positions[key] = value.where;
-    }
-  }
-  if (const TomlTree* settings = root.find("settings")) {
-    for (const auto& [key, value] : settings->table()) {
-      e.settings[key] = {value.scalar(), value.where};
-    }
+  for (const auto& [key, value] : root.table("settings")) {
+    e.settings[key] = {value.scalar(), value.where};
   }
   e.seed = Integer(root, "seed", e.seed);
   e.repeats = Integer(root, "repeats", e.repeats);
@@ -351,9 +327,7 @@ Experiment ReadExperiment(const TomlTree& root) {
   if (const TomlTree* exclusive = root.find("exclusive"))
     e.exclusive = std::get<bool>(exclusive->data);
   e.group = Text(root, "group", e.group);
-  if (const TomlTree* notes = root.find("notes")) {
-    for (const TomlTree& item : notes->array()) e.notes.push_back(std::get<std::string>(item.data));
-  }
+  e.notes = Texts(root, "notes");
   e.coverage_total = Integer(root, "coverage_total", 0);
   e.coverage_unit = Text(root, "coverage_unit", e.coverage_unit);
   ReadShown(root, e);

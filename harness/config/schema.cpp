@@ -11,25 +11,10 @@ namespace retable::harness {
 namespace {
 
 const char* KindName(SchemaKind kind) {
-  switch (kind) {
-    case SchemaKind::kText:
-      return "text";
-    case SchemaKind::kInteger:
-      return "integer";
-    case SchemaKind::kReal:
-      return "number";
-    case SchemaKind::kSwitch:
-      return "true/false";
-    case SchemaKind::kTextArray:
-      return "array of texts";
-    case SchemaKind::kTable:
-      return "table";
-    case SchemaKind::kTableArray:
-      return "array of tables";
-    case SchemaKind::kOpenTable:
-      return "table, its keys checked by the protocol";
-  }
-  return "";
+  constexpr const char* kNames[] = {
+      "text",           "integer", "number",          "true/false",
+      "array of texts", "table",   "array of tables", "table, its keys checked by the protocol"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 bool HasKind(const TomlTree& node, SchemaKind kind) {
@@ -55,11 +40,6 @@ bool HasKind(const TomlTree& node, SchemaKind kind) {
                                             [](auto& n) { return n.is_table(); });
   }
   return false;
-}
-
-double AsReal(const TomlTree& node) {
-  if (const auto* whole = std::get_if<std::int64_t>(&node.data)) return static_cast<double>(*whole);
-  return std::get<double>(node.data);
 }
 
 class Checker {
@@ -122,7 +102,7 @@ class Checker {
       return;
     }
     if (field.kind == SchemaKind::kInteger || field.kind == SchemaKind::kReal) {
-      const double number = AsReal(value);
+      const double number = value.real();
       if (!(number >= field.low && number <= field.high)) {
         lines.push_back(fmt::format("{}: {} = {} is out of range; allowed: {} to {}",
                                     value.where.text(), field.path, value.text(), field.low,

@@ -132,6 +132,23 @@ TomlTree* TomlTree::find(const std::string& key) {
   return const_cast<TomlTree*>(std::as_const(*this).find(key));
 }
 
+const TomlTable& TomlTree::table(const std::string& key) const {
+  static const TomlTable kNone;
+  const TomlTree* member = find(key);
+  return member ? member->table() : kNone;
+}
+
+const TomlArray& TomlTree::array(const std::string& key) const {
+  static const TomlArray kNone;
+  const TomlTree* member = find(key);
+  return member ? member->array() : kNone;
+}
+
+double TomlTree::real() const {
+  const auto* whole = std::get_if<std::int64_t>(&data);
+  return whole ? static_cast<double>(*whole) : std::get<double>(data);
+}
+
 Value TomlTree::scalar() const {
   if (const auto* flag = std::get_if<bool>(&data)) return *flag;
   if (const auto* whole = std::get_if<std::int64_t>(&data)) return *whole;

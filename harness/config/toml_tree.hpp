@@ -59,6 +59,11 @@ class TomlTree {
   //! The member, or nullptr. Only for tables.
   const TomlTree* find(const std::string& key) const;
   TomlTree* find(const std::string& key);
+  //! The parts of a member; none where there is no such member.
+  const TomlTable& table(const std::string& key) const;
+  const TomlArray& array(const std::string& key) const;
+  //! A number of either kind.
+  double real() const;
   //! The scalar as a Value. @throws ConfigError when it is a table or an array.
   Value scalar() const;
   //! "a string", "an integer", ... for messages.

@@ -7,19 +7,8 @@
 namespace retable::harness {
 
 std::string_view Name(Significance significance) {
-  switch (significance) {
-    case Significance::kFaster:
-      return "faster";
-    case Significance::kSlower:
-      return "slower";
-    case Significance::kSame:
-      return "same";
-    case Significance::kNotSteady:
-      return "not steady";
-    case Significance::kAmbiguous:
-      break;
-  }
-  return "ambiguous";
+  constexpr std::string_view kNames[] = {"faster", "slower", "same", "ambiguous", "not steady"};
+  return kNames[static_cast<std::size_t>(significance)];
 }
 
 Significance Decide(const Interval& ratio, bool steady, const SignificanceRule& rule) {
