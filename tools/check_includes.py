@@ -154,17 +154,6 @@ def missing(text, brought):
     return found
 
 
-def unnamed(root):
-    """Uses of common headers that nothing includes."""
-    found = []
-    for top in TOPS:
-        for path in sorted((root / top).rglob("*.cpp")):
-            name = path.relative_to(root).as_posix()
-            for use, header in missing(path.read_text(encoding="utf-8"), brings(root, name)):
-                found.append(f"{name}: uses {use}: include <{header}>")
-    return found
-
-
 @functools.cache
 def functions(root, library):
     """{function: header} of what one header alone declares, of those of a library (as `place` gives it) and of base."""
@@ -186,14 +175,15 @@ def undeclared(text, headers, declared):
 
 
 def forgotten(root):
-    """Calls of functions of the same library, or of base, whose header nothing includes."""
+    """Uses of common headers, and calls of functions of the same library or of base, whose header nothing includes."""
     found = []
     for top in TOPS:
         for path in sorted((root / top).rglob("*.cpp")):
             name = path.relative_to(root).as_posix()
-            texts = [read(root, header) for header in included(root, name)]
-            for function, header in undeclared(read(root, name), texts, functions(root, place(name))):
-                found.append(f"{name}: calls {function}: include \"{header}\"")
+            text, headers = read(root, name), [read(root, header) for header in included(root, name)]
+            found += [f"{name}: uses {use}: include <{header}>" for use, header in missing(text, brings(root, name))]
+            found += [f"{name}: calls {function}: include \"{header}\""
+                      for function, header in undeclared(text, headers, functions(root, place(name)))]
     return found
 
 
@@ -228,6 +218,6 @@ def self_test():
 if __name__ == "__main__":
     self_test()
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    lines = violations(root) + unnamed(root) + forgotten(root)
+    lines = violations(root) + forgotten(root)
     print("\n".join(lines) if lines else "include directions hold")
     sys.exit(1 if lines else 0)
