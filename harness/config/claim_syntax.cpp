@@ -252,14 +252,10 @@ class Parser {
 
   TreePtr Primary() {
     const std::size_t position = token_.position;
-    if (token_.kind == Token::Kind::kNumber) {
-      TreePtr tree = Make(Op::kNumber, position);
+    const bool number = token_.kind == Token::Kind::kNumber;
+    if (number || token_.kind == Token::Kind::kString) {
+      TreePtr tree = Make(number ? Op::kNumber : Op::kString, position, token_.text);
       tree->number = token_.number;
-      Advance();
-      return tree;
-    }
-    if (token_.kind == Token::Kind::kString) {
-      TreePtr tree = Make(Op::kString, position, token_.text);
       Advance();
       return tree;
     }
