@@ -184,22 +184,10 @@ std::string ParseOsRelease(std::string_view text, std::string_view name) {
 
 std::int64_t ParseSize(std::string_view text) {
   if (text.empty()) return 0;
-  double unit = 1;
-  switch (text.back()) {
-    case 'K':
-      unit = 1024;
-      break;
-    case 'M':
-      unit = 1024.0 * 1024;
-      break;
-    case 'G':
-      unit = 1024.0 * 1024 * 1024;
-      break;
-    default:
-      break;
-  }
-  if (unit > 1) text.remove_suffix(1);
-  return static_cast<std::int64_t>(ParseNumber(text).value_or(0) * unit);
+  const std::size_t unit = std::string_view("KMG").find(text.back()) + 1;  // 0: none
+  if (unit > 0) text.remove_suffix(1);
+  return static_cast<std::int64_t>(ParseNumber(text).value_or(0) *
+                                   static_cast<double>(std::int64_t{1} << 10 * unit));
 }
 
 int AllowedProcessors() {

@@ -74,6 +74,9 @@ Any Or(const Any& a, const Any& b) {
 class Evaluator {
  public:
   explicit Evaluator(const TableView& table) : table_(table) {}
+  // With one figure of the table `factor` times as large.
+  Evaluator(const TableView& table, const Figure& scaled, double factor)
+      : table_(table), scaled_(&scaled), factor_(factor) {}
 
   Any Value(const Tree& tree) {
     switch (tree.op) {
@@ -204,7 +207,9 @@ class Evaluator {
         return FromOptional(known.value);
       }
     }
-    const std::optional<double> value = table_.figure(source, row, column);
+    std::optional<double> value = table_.figure(source, row, column);
+    const bool scaled = scaled_ != nullptr && row == scaled_->row && column == scaled_->column;
+    if (value && scaled && source != "paper") *value *= factor_;
     figures.push_back({source, row, column, value});
     return FromOptional(value);
   }
@@ -286,6 +291,8 @@ class Evaluator {
   }
 
   const TableView& table_;
+  const Figure* scaled_ = nullptr;
+  double factor_ = 1;
   int wrong_ = 0;                                  // look-ups of wrong answers
   std::map<std::string, std::vector<Any>> bound_;  // innermost last
 };
@@ -316,39 +323,13 @@ std::string MissingText(const std::vector<Figure>& figures, const TableView& tab
   return Join(said, 3);
 }
 
-// A table with one of its figures `factor` times as large.
-class ScaledFigure final : public TableView {
- public:
-  ScaledFigure(const TableView& table, const Figure& figure, double factor)
-      : table_(table), figure_(figure), factor_(factor) {}
-
-  std::vector<std::string> rows() const override { return table_.rows(); }
-  std::vector<std::string> columns() const override { return table_.columns(); }
-  std::optional<double> figure(std::string_view source, const std::string& row,
-                               const std::string& column) const override {
-    auto value = table_.figure(source, row, column);
-    const bool scaled = source != "paper" && row == figure_.row && column == figure_.column;
-    if (value && scaled) *value *= factor_;
-    return value;
-  }
-  bool wrong(const std::string& row, const std::string& column) const override {
-    return table_.wrong(row, column);
-  }
-
- private:
-  const TableView& table_;
-  const Figure& figure_;
-  double factor_;
-};
-
 // Whether the check says something else with one of the unsteady figures so much larger or smaller.
 bool HangsOnUnsteady(const Tree& check, const std::vector<Figure>& figures, const TableView& table,
                      bool holds) {
   for (const Figure& f : figures) {
     if (f.source == "paper" || table.why_unsteady(f.row, f.column).empty()) continue;
     for (const double factor : {kUnsteadyFactor, 1 / kUnsteadyFactor}) {
-      const ScaledFigure other(table, f, factor);
-      Evaluator evaluator(other);
+      Evaluator evaluator(table, f, factor);
       const Any now = evaluator.Value(check);  // missing where no row passes a filter any more
       if (IsMissing(now) || Truth(now) != holds) return true;
     }
