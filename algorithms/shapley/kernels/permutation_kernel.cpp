@@ -2,10 +2,17 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "algorithms/shapley/kernels/discordance.hpp"
 
 namespace retable::shapley {
+namespace {
+
+// The Mallows kernel has a table of 16 bytes for each number of discordant pairs: 4 GB at most.
+constexpr std::int64_t kMostPairs = std::int64_t{1} << 28;
+
+}  // namespace
 
 double MallowsMean(int d, double lambda) {
   if (d < 2 || lambda == 0) return 1;
@@ -30,6 +37,10 @@ PermutationKernel::PermutationKernel(KernelKind kind, double lambda, int d)
   if (kind == KernelKind::kMallows) {
     if (!(lambda >= 0) || !std::isfinite(lambda)) {
       throw std::invalid_argument("lambda of the Mallows kernel must be finite and not negative");
+    }
+    if (pairs_ > kMostPairs) {
+      throw std::invalid_argument("the Mallows kernel takes at most 23170 players, not " +
+                                  std::to_string(d) + ": its table grows with their square");
     }
     mean_ = MallowsMean(d, lambda);
     for (std::int64_t n = 0; n <= pairs_; ++n) {

@@ -66,7 +66,8 @@ struct KernelTables {
 //! A kernel for orders of one length.
 class PermutationKernel {
  public:
-  //! @throws std::invalid_argument for lambda negative or not finite.
+  //! @throws std::invalid_argument for lambda negative or not finite, or more than 23170 players of
+  //! the Mallows kernel.
   PermutationKernel(KernelKind kind, double lambda, int d);
 
   int dimension() const { return d_; }

@@ -125,6 +125,11 @@ TEST(Kernel, MeansAgreeWithEnumeration) {
   }
 }
 
+TEST(Kernel, RefusesTablesThatGrowWithTheSquareOfThePlayers) {
+  EXPECT_THROW(PermutationKernel(KernelKind::kMallows, 4, 23171), std::invalid_argument);
+  EXPECT_EQ(PermutationKernel(KernelKind::kKendall, 4, 23171).dimension(), 23171);
+}
+
 TEST(Kernel, MallowsMeanAgreesWithMonteCarloAtLargeD) {
   constexpr int kDraws = 20000;
   const PermutationKernel kernel(KernelKind::kMallows, 4, 50);
