@@ -53,7 +53,9 @@ def write(path, code):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
-            code = file.read().replace("algorithm = [\n", "algorithm = [\n" + code, 1)
+            whole = file.read()
+        start = whole.index("algorithm = [\n") + len("algorithm = [\n")
+        code = whole[:start] + code + whole[start:]
     with open(path, "w", encoding="utf-8") as file:
         file.write(code)
 

@@ -54,8 +54,9 @@ def add(tree, text, language, suffix):
     path = os.path.join(tree, EXPERIMENT)
     with open(path, encoding="utf-8") as file:
         whole = file.read()
+    start = whole.index("algorithm = [\n") + len("algorithm = [\n")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(whole.replace("algorithm = [\n", "algorithm = [\n" + entry, 1))
+        file.write(whole[:start] + entry + whole[start:])
     return LABEL.search(entry).group(1)
 
 

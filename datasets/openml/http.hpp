@@ -1,8 +1,9 @@
 #pragma once
 //! @file
-//! One GET over libcurl, with the manners a client owes a public server: connections kept alive, at
-//! most two requests at once in a process, stalls and slow deaths noticed, redirects counted, and
-//! bodies never trusted for their length. Knows http, https and file; nothing of OpenML.
+//! One GET over libcurl, with the manners a client owes a public server: connections kept alive by
+//! each thread, at most two requests at once in a process, stalls and slow deaths noticed,
+//! redirects counted, and bodies never trusted for their length. Knows http, https and file;
+//! nothing of OpenML.
 
 #include <cstdint>
 #include <functional>

@@ -111,9 +111,11 @@ GpuState Nvml::state(int device) const {
   if (used) state.power_watt = *used / 1000.0;
   if (most) state.power_limit_watt = *most / 1000.0;
   if (const auto on = l.Ask("nvmlDeviceGetPersistenceMode", *found)) state.persistence = *on != 0;
-  for (const char* name : {"nvmlDeviceGetCurrentClocksEventReasons",  // its newer name
-                           "nvmlDeviceGetCurrentClocksThrottleReasons"}) {
-    if (const auto mask = l.Ask<unsigned long long>(name, *found)) state.throttle_mask = *mask;
+  state.throttle_mask =
+      l.Ask<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons", *found);
+  if (!state.throttle_mask) {  // its newer name
+    state.throttle_mask =
+        l.Ask<unsigned long long>("nvmlDeviceGetCurrentClocksEventReasons", *found);
   }
   unsigned now = 0, next = 0;
   if (l.Call("nvmlDeviceGetMigMode", *found, &now, &next)) state.mig = now != 0;

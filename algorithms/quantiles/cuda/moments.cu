@@ -19,6 +19,7 @@
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
 #include "algorithms/quantiles/cuda/moments.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/sketches/moment_method.hpp"
 #include "algorithms/quantiles/sums/state_accumulator.hpp"
 #include "algorithms/quantiles/tuning.hpp"
 
@@ -214,4 +215,19 @@ std::unique_ptr<MomentAccumulator> MakeCentralAccumulatorCuda(int order) {
   return std::make_unique<CudaAccumulator<CentralSums>>(order);
 }
 
+namespace {
+
+constexpr const char* kSection7 = "Mitchell, Frank, Holmes 2021, section 7";
+
+[[maybe_unused]] const bool registered_moments_cuda = RegisterMomentMethods(
+    Device::kCuda, {{"ME-central", MomentFit::kMaxEntropy, MakeCentralAccumulatorCuda,
+                     "maximum entropy; Pebay's merge by tree reduction", kSection7},
+                    {"ME-naive", MomentFit::kMaxEntropy, MakeNaiveAccumulatorCuda,
+                     "maximum entropy; raw power sums by tree reduction", kSection7},
+                    {"Legendre-central", MomentFit::kLegendre, MakeCentralAccumulatorCuda,
+                     "Legendre series; Pebay's merge by tree reduction", kSection7},
+                    {"Legendre-naive", MomentFit::kLegendre, MakeNaiveAccumulatorCuda,
+                     "Legendre series; raw power sums by tree reduction", kSection7}});
+
+}  // namespace
 }  // namespace retable::quantiles

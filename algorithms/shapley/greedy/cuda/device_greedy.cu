@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "algorithms/shapley/greedy/cuda/device_greedy.hpp"
+#include "algorithms/shapley/greedy/options.hpp"
 #include "algorithms/shapley/kernels/codes.cuh"
 #include "algorithms/shapley/tuning.cuh"
 #include "base/cuda/memory.hpp"
@@ -217,6 +217,10 @@ unsigned Blocks(std::size_t warps) {
   return static_cast<unsigned>(std::max<std::size_t>(1, (warps + kWarpsABlock - 1) / kWarpsABlock));
 }
 
+// Chooses the same orders, with the same weights, as the CPU, bit for bit. Device memory holds the
+// codes of all candidates of all steps, and for quadrature a row of n doubles for each. sample()
+// throws std::invalid_argument for d over 12288, std::runtime_error for too little device memory or
+// a failed launch.
 class DeviceGreedy final : public PermutationSampler {
  public:
   DeviceGreedy(const GreedyOptions& options, bool quadrature)
@@ -323,11 +327,21 @@ class DeviceGreedy final : public PermutationSampler {
   mutable DeviceArray<std::int32_t> orders_;
 };
 
-}  // namespace
-
-std::unique_ptr<PermutationSampler> MakeDeviceGreedy(const GreedyOptions& options,
-                                                     bool quadrature) {
-  return std::make_unique<DeviceGreedy>(options, quadrature);
+Method<PermutationSampler> DeviceMethod(const char* name, const char* summary, bool quadrature) {
+  return {.name = name,
+          .device = Device::kCuda,
+          .summary = summary,
+          .citation = "Mitchell et al. 2022, sections 3.1 and 3.2",
+          .parameters = GreedyParameters(),
+          .make = [quadrature](const Parameters& p) {
+            return std::make_unique<DeviceGreedy>(GreedyOptions::From(p), quadrature);
+          }};
 }
 
+RETABLE_REGISTER(PermutationSampler, herding,
+                 (DeviceMethod("Herding", "kernel herding, the CPU's choices", false)));
+RETABLE_REGISTER(PermutationSampler, sbq,
+                 (DeviceMethod("SBQ", "sequential Bayesian quadrature, the CPU's choices", true)));
+
+}  // namespace
 }  // namespace retable::shapley

@@ -12,7 +12,6 @@
 #include <mutex>
 
 #include "algorithms/shapley/kernels/codes.cuh"
-#include "algorithms/shapley/samplers/cuda/device_points.hpp"
 #include "algorithms/shapley/samplers/reflections.hpp"
 #include "algorithms/shapley/samplers/sobol.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
@@ -240,6 +239,10 @@ class DevicePoints {
   DeviceArray<std::int32_t> orders_;
 };
 
+// Orthogonal's and Sobol's orders, the CPU's bit for bit. Where Sobol's n is too small for series
+// to pay, the inverse incomplete beta functions run on the host. sample() throws
+// std::invalid_argument as ScrambledSobol, std::runtime_error for too little device memory or a
+// failed launch.
 class PointSampler final : public PermutationSampler {
  public:
   PointSampler(bool sobol, const Parameters& parameters)
@@ -264,13 +267,24 @@ class PointSampler final : public PermutationSampler {
   mutable std::mutex mutex_;
 };
 
+RETABLE_REGISTER(PermutationSampler, sobol,
+                 {.name = "Sobol",
+                  .device = Device::kCuda,
+                  .summary = "scrambled Sobol points on the sphere, the CPU's permutations",
+                  .citation = "Mitchell et al. 2022, algorithm 4",
+                  .parameters = {{"relabel", false, "players renamed at random"}},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<PointSampler>(true, p);
+                  }});
+RETABLE_REGISTER(PermutationSampler, orthogonal,
+                 {.name = "Orthogonal",
+                  .device = Device::kCuda,
+                  .summary = "orthogonal spherical codes, the CPU's permutations",
+                  .citation = "Mitchell et al. 2022, algorithm 3",
+                  .parameters = {},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<PointSampler>(false, p);
+                  }});
+
 }  // namespace
-
-std::unique_ptr<PermutationSampler> MakeDeviceOrthogonal(const Parameters& parameters) {
-  return std::make_unique<PointSampler>(false, parameters);
-}
-std::unique_ptr<PermutationSampler> MakeDeviceSobol(const Parameters& parameters) {
-  return std::make_unique<PointSampler>(true, parameters);
-}
-
 }  // namespace retable::shapley
