@@ -42,12 +42,22 @@ std::string Now() {
 //! Each text, flag and whole number of a record, with its name in the file.
 template <class Record, class F>
 void ForEachField(Record& r, const F& f) {
-  f("id", r.id), f("name", r.name), f("version", r.version), f("licence", r.licence);
-  f("file", r.file), f("md5", r.md5), f("sha256", r.sha256), f("pinned", r.pinned),
-      f("source", r.source);
-  f("fetched", r.fetched), f("complete", r.complete);
-  f("text_bytes", r.text_bytes), f("stored_bytes", r.stored_bytes);
-  f("rows", r.rows), f("columns", r.columns), f("attributes", r.attributes);
+  f("id", r.id);
+  f("name", r.name);
+  f("version", r.version);
+  f("licence", r.licence);
+  f("file", r.file);
+  f("md5", r.md5);
+  f("sha256", r.sha256);
+  f("pinned", r.pinned);
+  f("source", r.source);
+  f("fetched", r.fetched);
+  f("complete", r.complete);
+  f("text_bytes", r.text_bytes);
+  f("stored_bytes", r.stored_bytes);
+  f("rows", r.rows);
+  f("columns", r.columns);
+  f("attributes", r.attributes);
 }
 
 Json ToJson(const CacheRecord& r) {

@@ -10,38 +10,63 @@ using nlohmann::json;
 
 template <class Io>
 void Fields(Io& io, CellConfig& c) {
-  io("experiment", c.experiment, "family", c.family, "protocol", c.protocol, "algorithm",
-     c.algorithm, "label", c.label, "device", c.device, "dataset", c.dataset, "dataset_sha256",
-     c.dataset_sha256, "parameters", c.parameters, "axes", c.axes, "settings", c.settings, "seed",
-     c.seed, "repeats", c.repeats);
+  io("experiment", c.experiment);
+  io("family", c.family);
+  io("protocol", c.protocol);
+  io("algorithm", c.algorithm);
+  io("label", c.label);
+  io("device", c.device);
+  io("dataset", c.dataset);
+  io("dataset_sha256", c.dataset_sha256);
+  io("parameters", c.parameters);
+  io("axes", c.axes);
+  io("settings", c.settings);
+  io("seed", c.seed);
+  io("repeats", c.repeats);
 }
 
 template <class Io>
 void Fields(Io& io, Metric& m) {
-  io("name", m.name, "unit", m.unit, "samples", m.samples, "groups", m.groups, "items", m.items);
+  io("name", m.name);
+  io("unit", m.unit);
+  io("samples", m.samples);
+  io("groups", m.groups);
+  io("items", m.items);
   if (io.Has("sm_mhz", !m.sm_mhz.empty())) io("sm_mhz", m.sm_mhz);
 }
 
 template <class Io>
 void Fields(Io& io, Cost& c) {
-  io("ceiling", c.ceiling, "amount", c.amount, "parallel", c.parallel);
+  io("ceiling", c.ceiling);
+  io("amount", c.amount);
+  io("parallel", c.parallel);
 }
 
 template <class Io>
 void Fields(Io& io, Curve& c) {
-  io("name", c.name, "x", c.x, "y", c.y);
+  io("name", c.name);
+  io("x", c.x);
+  io("y", c.y);
 }
 
 template <class Io>
 void Fields(Io& io, Verification& v) {
-  io("done", v.done, "ok", v.ok, "metric", v.metric, "value", v.value, "threshold", v.threshold,
-     "reference", v.reference);
+  io("done", v.done);
+  io("ok", v.ok);
+  io("metric", v.metric);
+  io("value", v.value);
+  io("threshold", v.threshold);
+  io("reference", v.reference);
 }
 
 template <class Io>
 void Fields(Io& io, Outcome& o) {
-  io("status", o.status, "reason", o.reason, "metrics", o.metrics, "curves", o.curves,
-     "verification", o.verification, "facts", o.facts);
+  io("status", o.status);
+  io("reason", o.reason);
+  io("metrics", o.metrics);
+  io("curves", o.curves);
+  io("verification", o.verification);
+  io("facts", o.facts);
   if (io.Has("costs", true)) io("costs", o.costs);  // older files have none
   io("attachments", o.attachments);
 }

@@ -4,7 +4,7 @@
 //!
 //!     template <class Io>
 //!     void Fields(Io& io, ClaimSpec& c) {
-//!       io("id", c.id, "text", c.text);
+//!       io("id", c.id);
 //!       if (io.Has("note", true)) io("note", c.note);  // older files have none
 //!     }
 //!
@@ -35,11 +35,6 @@ class JsonWriter {
   void operator()(const char* name, const T& member) {
     object_[name] = member;
   }
-  template <class T, class... More>
-  void operator()(const char* name, T& member, const char* next, More&... more) {
-    (*this)(name, member);
-    (*this)(next, more...);
-  }
 
  private:
   Json& object_;
@@ -64,11 +59,6 @@ class JsonReader {
   template <class T>
   void operator()(const char* name, T& member) {
     object_.at(name).get_to(member);
-  }
-  template <class T, class... More>
-  void operator()(const char* name, T& member, const char* next, More&... more) {
-    (*this)(name, member);
-    (*this)(next, more...);
   }
 
  private:

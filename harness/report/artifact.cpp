@@ -21,8 +21,14 @@ namespace fs = std::filesystem;
 
 template <class Io>
 void Fields(Io& io, ColumnSpec& c) {
-  io("name", c.name, "metric", c.metric, "statistic", c.statistic, "fact", c.fact, "group", c.group,
-     "where", c.where, "ratio_of", c.ratio_of, "ratio_over", c.ratio_over);
+  io("name", c.name);
+  io("metric", c.metric);
+  io("statistic", c.statistic);
+  io("fact", c.fact);
+  io("group", c.group);
+  io("where", c.where);
+  io("ratio_of", c.ratio_of);
+  io("ratio_over", c.ratio_over);
   // Older files have none of these.
   if (io.Has("ratio_row", !c.ratio_row.empty())) io("ratio_row", c.ratio_row);
   if (io.Has("least_of", !c.least_of.empty())) io("least_of", c.least_of);
@@ -33,29 +39,43 @@ void Fields(Io& io, ColumnSpec& c) {
 
 template <class Io>
 void Fields(Io& io, TableSpec& t) {
-  io("rows", t.rows, "row_header", t.row_header, "pivot", t.pivot, "columns", t.columns);
+  io("rows", t.rows);
+  io("row_header", t.row_header);
+  io("pivot", t.pivot);
+  io("columns", t.columns);
 }
 
 template <class Io>
 void Fields(Io& io, ClaimSpec& c) {
-  io("id", c.id, "text", c.text, "where", c.where, "check", c.check);
+  io("id", c.id);
+  io("text", c.text);
+  io("where", c.where);
+  io("check", c.check);
   if (io.Has("note", true)) io("note", c.note);  // older files have none
 }
 
 template <class Io>
 void Fields(Io& io, ProfileRow& r) {
-  io("name", r.name, "dataset", r.dataset, "cuda", r.cuda);
+  io("name", r.name);
+  io("dataset", r.dataset);
+  io("cuda", r.cuda);
 }
 
 template <class Io>
 void Fields(Io& io, Origin& o) {
-  io("profile", o.profile, "started", o.started, "finished", o.finished, "commit", o.commit,
-     "machine", o.machine, "cells", o.cells);
+  io("profile", o.profile);
+  io("started", o.started);
+  io("finished", o.finished);
+  io("commit", o.commit);
+  io("machine", o.machine);
+  io("cells", o.cells);
 }
 
 template <class Io>
 void Fields(Io& io, ProfileNames& p) {
-  io("profile", p.profile, "columns", p.columns, "rows", p.rows);
+  io("profile", p.profile);
+  io("columns", p.columns);
+  io("rows", p.rows);
 }
 
 namespace {
@@ -94,11 +114,18 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   Artifact a;
   a.folder = folder;
   JsonReader io(j);
-  io("id", a.id, "family", a.family, "artifact", a.artifact, "title", a.title, "question",
-     a.question, "citation", a.citation);
+  io("id", a.id);
+  io("family", a.family);
+  io("artifact", a.artifact);
+  io("title", a.title);
+  io("question", a.question);
+  io("citation", a.citation);
   a.where = j.at("source").at("where").get<std::string>();
-  io("profile", a.profile, "table", a.table, "claims", a.claims, "labels", a.labels, "axes",
-     a.axes);
+  io("profile", a.profile);
+  io("table", a.table);
+  io("claims", a.claims);
+  io("labels", a.labels);
+  io("axes", a.axes);
   a.coverage_total = j.at("coverage").at("total").get<std::int64_t>();
   a.coverage_unit = j.at("coverage").at("unit").get<std::string>();
   const auto hashes = DatasetHashes(j);

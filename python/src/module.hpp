@@ -46,7 +46,7 @@ T* OnGpu(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
-//! What a short work gives, called without the GIL.
+//! Calls work() without the GIL, and returns what it returns.
 template <class Work>
 auto WithoutGil(const Work& work) {
   const nb::gil_scoped_release released;

@@ -157,13 +157,13 @@ double RankBounder::Side::Try(double t, const std::vector<double>& others, const
   bool high_used = family.high;
   if (family.low) points.Add(low);
   for (const double z : others) {
-    if (z < t) low_used = AddFlat(points, z, at, true, low_used);
+    if (z < t) low_used = AddLeft(points, z, at, low_used);
   }
   points.Add(at);
   std::sort(points.at.begin(), points.at.begin() + points.count);
   points.ones = points.count;
   for (const double z : others) {
-    if (!(z < t)) high_used = AddFlat(points, z, at, false, high_used);
+    if (!(z < t)) high_used = AddRight(points, z, at, high_used);
   }
   if (family.high) points.Add(support_.high);
   if (points.full || points.count > order_ + 1) return 1;
@@ -171,24 +171,33 @@ double RankBounder::Side::Try(double t, const std::vector<double>& others, const
   return Mean(points, cost);
 }
 
-bool RankBounder::Side::AddFlat(Points& points, double z, Wide at, bool left, bool used) const {
-  const Wide low = support_.low, step = support_.step, end = left ? low : Wide(support_.high);
-  Wide lower = z, upper = z;
-  if (step > 0) {
-    const Wide below = std::floor((z - low) / step);
-    upper = std::min(low + step * (below + 1), at);
-    lower = left ? upper - step : std::max(low + step * below, at + step);
-    if (!left) upper = lower + step;
-  }
-  const bool beyond_low = step > 0 ? lower < low - step / 2 : !(lower > low);
-  const bool beyond_high = step > 0 ? upper > end + step / 2 : !(upper < end);
-  if (left ? beyond_low : beyond_high) {
-    if (!used) points.Add(end);
+bool RankBounder::Side::AddLeft(Points& points, double z, Wide at, bool low_used) const {
+  const Wide low = support_.low;
+  const Wide step = support_.step;
+  const Wide upper = step > 0 ? std::min(low + step * (std::floor((z - low) / step) + 1), at) : z;
+  const Wide lower = upper - step;
+  if (step > 0 ? lower < low - step / 2 : !(lower > low)) {
+    if (!low_used) points.Add(low);
     return true;
   }
   points.Add(lower);
   points.Add(upper);
-  return used;
+  return low_used;
+}
+
+bool RankBounder::Side::AddRight(Points& points, double z, Wide at, bool high_used) const {
+  const Wide low = support_.low;
+  const Wide high = support_.high;
+  const Wide step = support_.step;
+  const Wide lower = step > 0 ? std::max(low + step * std::floor((z - low) / step), at + step) : z;
+  const Wide upper = lower + step;
+  if (step > 0 ? upper > high + step / 2 : !(upper < high)) {
+    if (!high_used) points.Add(high);
+    return true;
+  }
+  points.Add(lower);
+  points.Add(upper);
+  return high_used;
 }
 
 double RankBounder::Side::Mean(const Points& points, double& cost) const {

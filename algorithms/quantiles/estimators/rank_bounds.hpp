@@ -90,9 +90,10 @@ class RankBounder {
     //! moments and rounding add to it.
     double Try(double t, const std::vector<double>& others, const Family& family,
                double& cost) const;
-    //! Adds a flat point left or right of `at`, or that end of the support once. @return whether
-    //! the end is used now
-    bool AddFlat(Points& points, double z, Wide at, bool left, bool used) const;
+    //! Adds a flat point on one side of `at`, or the end of the support once. @return whether the
+    //! end is used now
+    bool AddLeft(Points& points, double z, Wide at, bool low_used) const;
+    bool AddRight(Points& points, double z, Wide at, bool high_used) const;
     //! E p and what the errors of moments and rounding add to it.
     double Mean(const Points& points, double& cost) const;
 

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "base/cuda/memory.hpp"
 #include "experiments/shapley/games/images/convolution.hpp"
@@ -195,10 +194,20 @@ void Launch(const ConvolutionCall& call, const Source& source, int groups) {
 
 template <class Source>
 void LaunchGroup(int group, const ConvolutionCall& call, const Source& source, int groups) {
-  [&]<int... kQuads>(std::integer_sequence<int, kQuads...>) {
-    ((group == 4 * kQuads + 4 ? Launch<4 * kQuads + 4>(call, source, groups) : void()), ...);
+  switch (group) {
+    case 4:
+      return Launch<4>(call, source, groups);
+    case 8:
+      return Launch<8>(call, source, groups);
+    case 12:
+      return Launch<12>(call, source, groups);
+    case 16:
+      return Launch<16>(call, source, groups);
+    case 20:
+      return Launch<20>(call, source, groups);
+    default:
+      return Launch<24>(call, source, groups);
   }
-  (std::make_integer_sequence<int, kMostGroup / 4>{});
 }
 
 struct DeviceLayer {
