@@ -132,86 +132,68 @@ void CheckSize(std::uint64_t n) {
   }
 }
 
-class CudaBijective : public CudaShuffler {
+// `choose` calls launch(f, its domain) with the bijection of n and a seed.
+template <class Choose>
+class CudaBijective final : public CudaShuffler {
  public:
-  explicit CudaBijective(int fusion) : fusion_(fusion) {
+  CudaBijective(int fusion, Choose choose) : fusion_(fusion), choose_(choose) {
     if (fusion < 0 || fusion > 2) throw std::invalid_argument("fusion is 0, 1 or 2");
   }
   void prepare(std::uint64_t n, std::size_t) override {
     CheckSize(n);
     bijective_.Prepare(n, fusion_);
   }
-
- protected:
-  template <class F>
-  void Launch(const F& f, std::uint64_t domain, const void* in, void* out, std::uint64_t n,
-              std::size_t item_bytes, cudaStream_t stream) {
-    WithItemType(item_bytes, [&](auto item) {
-      using Item = decltype(item);
-      bijective_.Enqueue(f, domain, fusion_, static_cast<const Item*>(in), static_cast<Item*>(out),
-                         n, stream);
+  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream) override {
+    choose_(n, seed, [&](const auto& f, std::uint64_t domain) {
+      WithItems(in, out, item_bytes, [&](const auto* source, auto* target) {
+        bijective_.Enqueue(f, domain, fusion_, source, target, n, stream);
+      });
     });
   }
 
  private:
   Bijective bijective_;
   int fusion_;
+  Choose choose_;
 };
 
-class CudaLcg final : public CudaBijective {
- public:
-  using CudaBijective::CudaBijective;
-  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-               std::uint64_t seed, cudaStream_t stream) override {
+template <class Choose>
+std::unique_ptr<Shuffler> MakeCudaBijective(const Parameters& p, Choose choose) {
+  return std::make_unique<CudaBijective<Choose>>(IntParameter(p, "fusion", 2), choose);
+}
+
+struct ChooseLcg {
+  template <class Launch>
+  void operator()(std::uint64_t n, std::uint64_t seed, const Launch& launch) const {
     const Lcg f = MakeLcg(n, seed);
-    Launch(f, f.size(), in, out, n, item_bytes, stream);
+    launch(f, f.size());
   }
 };
 
-class CudaVarPhilox final : public CudaBijective {
- public:
-  CudaVarPhilox(int fusion, int rounds) : CudaBijective(fusion), rounds_(rounds) {
-    MakeVariablePhilox(1, 0, rounds);
+struct ChooseVarPhilox {
+  int rounds;
+  template <class Launch>
+  void operator()(std::uint64_t n, std::uint64_t seed, const Launch& launch) const {
+    const VariablePhilox f = MakeVariablePhilox(n, seed, rounds);
+    if (rounds == 24) return launch(FixedRounds<VariablePhilox, 24>{f}, f.size());
+    launch(f, f.size());
   }
-  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-               std::uint64_t seed, cudaStream_t stream) override {
-    const VariablePhilox f = MakeVariablePhilox(n, seed, rounds_);
-    if (rounds_ == 24) {
-      Launch(FixedRounds<VariablePhilox, 24>{f}, f.size(), in, out, n, item_bytes, stream);
-    } else {
-      Launch(f, f.size(), in, out, n, item_bytes, stream);
-    }
-  }
-
- private:
-  int rounds_;
 };
 
-class CudaWhitened final : public CudaBijective {
- public:
-  using CudaBijective::CudaBijective;
-  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-               std::uint64_t seed, cudaStream_t stream) override {
+struct ChooseWhitened {
+  template <class Launch>
+  void operator()(std::uint64_t n, std::uint64_t seed, const Launch& launch) const {
     const WhitenedPhilox f = MakeWhitenedPhilox(n, seed);
-    const auto launch = [&](const auto& cipher) {
-      Launch(cipher, f.size(), in, out, n, item_bytes, stream);
-    };
-    if (f.cipher.rounds == 12) {
-      launch(FixedRounds<WhitenedPhilox, 12>{f});
-    } else if (f.cipher.rounds == 20) {
-      launch(FixedRounds<WhitenedPhilox, 20>{f});
-    } else {
-      launch(f);
-    }
+    if (f.cipher.rounds == 12) return launch(FixedRounds<WhitenedPhilox, 12>{f}, f.size());
+    if (f.cipher.rounds == 20) return launch(FixedRounds<WhitenedPhilox, 20>{f}, f.size());
+    launch(f, f.size());
   }
 };
 
 ParameterInfo Fusion() {
   return {"fusion", std::int64_t{2},
           "0 separate passes, 1 two-pass scan, 2 one pass with look-back"};
-}
-int FusionOf(const Parameters& p) {
-  return IntParameter(p, "fusion", 2);
 }
 
 RETABLE_REGISTER(Shuffler, lcg,
@@ -220,9 +202,7 @@ RETABLE_REGISTER(Shuffler, lcg,
                   .summary = "bijective shuffle with a linear congruential bijection",
                   .citation = "Mitchell et al. 2022, section 3.1",
                   .parameters = {Fusion()},
-                  .make = [](const Parameters& p) {
-                    return std::make_unique<CudaLcg>(FusionOf(p));
-                  }});
+                  .make = [](const Parameters& p) { return MakeCudaBijective(p, ChooseLcg{}); }});
 
 RETABLE_REGISTER(Shuffler, var_philox,
                  {.name = "VarPhilox",
@@ -232,8 +212,9 @@ RETABLE_REGISTER(Shuffler, var_philox,
                   .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"},
                                  Fusion()},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<CudaVarPhilox>(FusionOf(p),
-                                                           IntParameter(p, "rounds", 24));
+                    const int rounds = IntParameter(p, "rounds", 24);
+                    MakeVariablePhilox(1, 0, rounds);  // refuses wrong ones
+                    return MakeCudaBijective(p, ChooseVarPhilox{rounds});
                   }});
 
 RETABLE_REGISTER(Shuffler, whitened,
@@ -243,7 +224,7 @@ RETABLE_REGISTER(Shuffler, whitened,
                   .citation = "ours, after Mitchell et al. 2022",
                   .parameters = {Fusion()},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<CudaWhitened>(FusionOf(p));
+                    return MakeCudaBijective(p, ChooseWhitened{});
                   }});
 
 }  // namespace
