@@ -267,7 +267,6 @@ set(RETABLE_CUDA_WRAP
     cudaEventRecord
     cudaEventSynchronize
     cudaFree
-    cudaFreeHost
     cudaFuncGetAttributes
     cudaFuncSetAttribute
     cudaGetDevice
@@ -277,7 +276,8 @@ set(RETABLE_CUDA_WRAP
     cudaGraphExecDestroy
     cudaGraphInstantiate
     cudaGraphLaunch
-    cudaHostAlloc
+    cudaHostRegister
+    cudaHostUnregister
     cudaLaunchKernelExC
     cudaMalloc
     cudaMemcpy

@@ -75,7 +75,7 @@ inline cudaError_t Took(cudaError_t status) {
   }
 
 RETABLE_FAULT_TAKE(cudaMalloc, true, (void** memory, std::size_t bytes), (memory, bytes))
-RETABLE_FAULT_TAKE(cudaHostAlloc, true, (void** memory, std::size_t bytes, unsigned flags),
+RETABLE_FAULT_TAKE(cudaHostRegister, true, (void* memory, std::size_t bytes, unsigned flags),
                    (memory, bytes, flags))
 RETABLE_FAULT_TAKE(cudaStreamCreateWithFlags, false, (cudaStream_t * stream, unsigned flags),
                    (stream, flags))
@@ -85,7 +85,7 @@ RETABLE_FAULT_TAKE(cudaGraphInstantiate, false,
                    (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
                    (executable, graph, flags))
 RETABLE_FAULT_GIVE(cudaFree, (void* memory), (memory), memory)
-RETABLE_FAULT_GIVE(cudaFreeHost, (void* memory), (memory), memory)
+RETABLE_FAULT_GIVE(cudaHostUnregister, (void* memory), (memory), memory)
 RETABLE_FAULT_GIVE(cudaStreamDestroy, (cudaStream_t stream), (stream), stream)
 RETABLE_FAULT_GIVE(cudaEventDestroy, (cudaEvent_t event), (event), event)
 RETABLE_FAULT_GIVE(cudaGraphDestroy, (cudaGraph_t graph), (graph), graph)

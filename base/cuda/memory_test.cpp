@@ -66,15 +66,14 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
   *total = play.free_bytes;
   return cudaSuccess;
 }
-cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
-  EXPECT_EQ(flags, unsigned{cudaHostAllocPortable});
+cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned flags) {
+  EXPECT_EQ(flags, unsigned{cudaHostRegisterPortable});
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 4096, 0u) << "others' pages are locked too";
   if (bytes > play.lockable) return play.Return(cudaErrorMemoryAllocation);
-  *memory = ::operator new(bytes);
   ++play.locked;
   return cudaSuccess;
 }
-cudaError_t cudaFreeHost(void* memory) {
-  ::operator delete(memory);
+cudaError_t cudaHostUnregister(void*) {
   --play.locked;
   return cudaSuccess;
 }

@@ -19,6 +19,10 @@ namespace retable {
 void* AllocateLarge(std::size_t bytes);
 void FreeLarge(void* memory) noexcept;
 
+//! Whole pages that hold nothing else, for what locks memory page by page: those of large arrays
+//! are brought by all threads. FreeLarge gives them back. @throws std::bad_alloc
+void* AllocatePages(std::size_t bytes);
+
 //! An allocator whose values are not initialised where nothing is given to initialise them with.
 template <class T>
 class LargeAllocator {

@@ -63,18 +63,24 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     leaves_ = SplitCount(whole) + whole.trees.size();
     const bool small = leaves_ < kMinSharedLeaves;
     shared_.reset();
-    if (share_ > 0 || (share_ < 0 && !small)) {
-      const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(whole.features);
-      shared_ = std::make_unique<SharedQuadrature>(whole, leaves);
-      if (!shared_->usable()) shared_.reset();
-    }
-    const AnnotatedModel annotated =
-        CutTrees(std::move(whole),
-                 small ? kLeavesOfSmallPart : std::max(kLeavesOfPart, leaves_ / kPartsOfModel));
-    TapeOptions options;
-    options.segment_words = SegmentWords(annotated);
-    if (small) OneTape(annotated, options);
-    TapeSet set = CompileTapes(annotated, options);
+    const bool shares = share_ > 0 || (share_ < 0 && !small);
+    TapeSet set;
+    ParallelFor(2, [&](std::size_t i) {
+      CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+      if (i == 0 && shares) {
+        const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(whole.features);
+        shared_ = std::make_unique<SharedQuadrature>(whole, leaves);
+        if (!shared_->usable()) shared_.reset();
+      }
+      if (i == 1) {
+        const AnnotatedModel annotated = CutTrees(
+            whole, small ? kLeavesOfSmallPart : std::max(kLeavesOfPart, leaves_ / kPartsOfModel));
+        TapeOptions options;
+        options.segment_words = SegmentWords(annotated);
+        if (small) OneTape(annotated, options);
+        set = CompileTapes(annotated, options);
+      }
+    });
     categorical_ = set.categorical;
     layout_ = set.layout;
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
