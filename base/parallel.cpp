@@ -80,8 +80,10 @@ void Loop(std::size_t n, int threads, const std::function<void(std::size_t)>& bo
     for (std::size_t i = 0; i < n; ++i) body(i);
     return;
   }
+  // A loop that is not bound to the one around it runs to its end when another body of that fails.
+  tbb::task_group_context unbound(tbb::task_group_context::isolated);
   // Isolated: a thread that waits here takes no other work, which might want its scratch memory.
-  tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, n, body); });
+  tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, n, body, unbound); });
 }
 
 }  // namespace

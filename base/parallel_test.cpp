@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <thread>
@@ -28,6 +29,28 @@ TEST(Parallel, ExceptionsPassOn) {
                                if (i == 50) throw std::runtime_error("the body failed");
                              }),
                  std::runtime_error);
+  }
+}
+
+// What a body reads behind a loop of its own is whole, whatever another body does.
+TEST(Parallel, ALoopWithinABodyRunsToItsEndWhenAnotherBodyFails) {
+  for (int round = 0; round < 5; ++round) {
+    std::atomic<bool> within = false;
+    std::atomic<int> bodies = 0, at_the_end = 1000;
+    const auto fail_or_work = [&](std::size_t i) {
+      if (i == 0) {
+        for (int wait = 0; wait < 1000 && !within; ++wait) std::this_thread::yield();
+        throw std::runtime_error("the body failed");
+      }
+      ParallelFor(1000, [&](std::size_t) {
+        within = true;
+        ++bodies;
+        std::this_thread::sleep_for(std::chrono::microseconds(1));
+      });
+      at_the_end = bodies.load();
+    };
+    EXPECT_THROW(ParallelFor(2, fail_or_work), std::runtime_error);
+    EXPECT_EQ(at_the_end, 1000);
   }
 }
 

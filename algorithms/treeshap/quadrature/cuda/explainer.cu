@@ -66,8 +66,8 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     const bool shares = share_ > 0 || (share_ < 0 && !small);
     TapeSet set;
     ParallelFor(2, [&](std::size_t i) {
-      CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
       if (i == 0 && shares) {
+        CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
         const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(whole.features);
         shared_ = std::make_unique<SharedQuadrature>(whole, leaves);
         if (!shared_->usable()) shared_.reset();
