@@ -138,6 +138,27 @@ TEST(QuadratureChains, InteractionsStayExact) {
   }
 }
 
+// What all leaves of a tree have in common is nobody's contribution, and costs no digits.
+TEST(Quadrature, FloatKeepsItsDigitsWhereLeavesAreFarFromZero) {
+  const TreeEnsemble model = RandomEnsemble({.trees = 5, .depth = 6}, 3);
+  TreeEnsemble far = model;
+  for (Tree& tree : far.trees) {
+    for (TreeNode& node : tree.nodes) node.value += 1e8;
+  }
+  const auto values = RandomRows(model, 40, 0.1, 3);
+  const RowBlock rows = Block(model, values);
+  const auto few = Make({"Quadrature", "float", 0}, model);
+  const auto many = Make({"Quadrature", "float", 0}, far);
+  const auto differences = [&](Results got, const Results& want, std::size_t block) {
+    for (std::size_t i = block - 1; i < got.size(); i += block)
+      got[i] = want[i];  // expected values
+    return RelativeError(got, want);
+  };
+  const std::size_t side = static_cast<std::size_t>(model.features) + 1;
+  EXPECT_LE(differences(many->values(rows), few->values(rows), side), 1e-6);
+  EXPECT_LE(differences(many->interactions(rows), few->interactions(rows), side * side), 1e-6);
+}
+
 TEST(Quadrature, BanzhafMatchesBruteForce) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const TreeEnsemble model = RandomEnsemble({.trees = 3, .features = 6, .depth = 6}, seed);

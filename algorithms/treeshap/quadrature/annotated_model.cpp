@@ -33,7 +33,9 @@ class Annotator {
     result_.group = tree_.group;
     result_.nodes.reserve(tree_.nodes.size());
     Visit(0);
-    result_.mean = result_.nodes[0].value;
+    // A float holds the differences from the mean, not those beside a large mean.
+    const double mean = result_.nodes[0].value;
+    for (AnnotatedNode& node : result_.nodes) node.value -= mean;
     return std::move(result_);
   }
 
@@ -123,7 +125,7 @@ class LeafErrors {
  public:
   LeafErrors(const AnnotatedTree& tree, int least) : tree_(tree), points_(least) {
     for (const AnnotatedNode& node : tree.nodes) {
-      if (node.feature < 0) largest_ = std::max(largest_, std::abs(node.value - tree.mean));
+      if (node.feature < 0) largest_ = std::max(largest_, std::abs(node.value));
     }
   }
 
@@ -141,7 +143,7 @@ class LeafErrors {
   void Visit(std::int32_t n) {
     const AnnotatedNode& node = tree_.nodes[static_cast<std::size_t>(n)];
     if (node.feature < 0) {
-      Leaf(std::abs(node.value - tree_.mean));
+      Leaf(std::abs(node.value));
       return;
     }
     for (const bool left : {true, false}) {

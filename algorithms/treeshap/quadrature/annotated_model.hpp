@@ -55,9 +55,8 @@ struct AnnotatedTree;
 
 //! Points, ExactPoints at most, with which the rule's error of a leaf's share in any value of any
 //! row is below 2^-23 of the largest leaf's value: a float cannot tell it from the exact integral.
-//! Leaves are counted from the tree's mean, which no value sees. Deep trees need far fewer than
-//! ExactPoints unless their paths take the rare side at every split. O(leaves d^2) where d is
-//! above 8.
+//! Deep trees need far fewer than ExactPoints unless their paths take the rare side at every split.
+//! O(leaves d^2) where d is above 8.
 //!
 //! Why: on t = cos^2(a), u_j = (1 + c) / 2 + (1 - c) / 2 cos(2a) where the row satisfies the splits
 //! on j, else c / 2 - c / 2 cos(2a). The product's Chebyshev coefficients from 2n on, which alone
@@ -80,16 +79,15 @@ struct AnnotatedNode {
   std::int32_t height = 0;  //!< 0: leaf
   double cover_above = 1;   //!< c: product of the weights of the earlier splits on the feature
   double left_weight = 0.5;
-  double value = 0;  //!< a leaf's value; a split's mean over its leaves
+  //! A leaf's value over the tree's mean, which no contribution sees; a split's mean over its
+  //! leaves.
+  double value = 0;
 };
 
 struct AnnotatedTree {
   std::vector<AnnotatedNode> nodes;  //!< preorder; node 0 is the root
   std::int32_t group = 0;
   std::int32_t path_features = 0;  //!< largest number of distinct features on a path
-  //! Of all leaves; of a part of a tree (quadrature/tree_parts.hpp) the whole tree's, which is what
-  //! the leaves beside the part are worth.
-  double mean = 0;
 };
 
 //! Sets the height and the mean of a split whose children are in the tree.

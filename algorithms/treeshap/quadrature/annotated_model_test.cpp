@@ -58,11 +58,11 @@ std::vector<double> Shares(const Covers& path, const std::vector<bool>& inside,
   return shares;
 }
 
-// Of shares of leaves, over the largest distance of a leaf from the tree's mean.
+// Of shares of leaves, over the largest value of one.
 double LargestError(const AnnotatedTree& tree, std::mt19937_64& random, std::size_t leaves) {
   double largest = 0;
   for (const AnnotatedNode& node : tree.nodes) {
-    if (node.feature < 0) largest = std::max(largest, std::abs(node.value - tree.nodes[0].value));
+    if (node.feature < 0) largest = std::max(largest, std::abs(node.value));
   }
   const QuadratureRule exact = GaussLegendre(ExactPoints(tree.path_features));
   const QuadratureRule rule = GaussLegendre(FloatPoints(tree));
@@ -70,7 +70,7 @@ double LargestError(const AnnotatedTree& tree, std::mt19937_64& random, std::siz
   ForEachLeaf(tree, [&](const AnnotatedNode& leaf, const Covers& path) {
     if (path.empty() || leaves == 0) return;
     --leaves;
-    const double value = std::abs(leaf.value - tree.nodes[0].value) / largest;
+    const double value = std::abs(leaf.value) / largest;
     for (int row = 0; row < 6; ++row) {
       std::vector<bool> inside(path.size());
       for (std::size_t j = 0; j < path.size(); ++j) {

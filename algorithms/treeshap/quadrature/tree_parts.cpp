@@ -28,7 +28,7 @@ class TreeParts {
     for (std::size_t i = 0; i < begins_.size(); ++i) {
       begin_ = begins_[i];
       end_ = i + 1 < begins_.size() ? begins_[i + 1] : leaves_[0];
-      part_ = {.group = tree_.group, .mean = tree_.mean};
+      part_ = {.group = tree_.group};
       Copy(0);
       parts.push_back(std::move(part_));
     }
@@ -67,7 +67,7 @@ class TreeParts {
     AnnotatedNode node = tree_.nodes[from];
     part_.nodes.push_back({.value = node.value});
     if (first_[from] >= end_ || first_[from] + leaves_[from] <= begin_) {
-      part_.nodes[to].value = part_.mean;
+      part_.nodes[to].value = 0;
     } else if (node.feature < 0) {
       part_.path_features = std::max(part_.path_features, static_cast<std::int32_t>(path_.size()));
     } else {
