@@ -3,7 +3,7 @@
 #   make test                everything CI runs
 #   make smoke               all experiments, tiny, two minutes after the build
 #   make oracle              random cases against plain answers, a minute each (SECONDS_EACH=60, ORACLE=treeshap_tests)
-#   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments; FAMILY=python: the package
+#   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its experiments `beyond_*`; FAMILY=python: the package
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make all-cards           build-all-cards/retable, with machine code for every card from compute capability 7.5 on
 #   make tsan                parallel host code under ThreadSanitizer

@@ -597,7 +597,8 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
 
 void Declare(CLI::App& app, Arguments& a) {
   app.add_option("--model", a.model,
-                 "XGBoost JSON or UBJ, LightGBM text, or a file of retable forest")
+                 "XGBoost JSON or UBJ, LightGBM text, a file of retable forest, or what "
+                 "apps/shap/from_scikit_learn.py or from_catboost.py wrote")
       ->required();
   app.add_option("--data", a.data, "rows to explain: .csv with a header line, .arff or .npy")
       ->required();
@@ -642,7 +643,8 @@ int ShapMain(const std::vector<std::string>& args, std::ostream& out, std::ostre
 }
 
 const harness::VerbRegistration registered_shap(
-    {"shap", "explain the rows of a file by an XGBoost, LightGBM or scikit-learn model", ShapMain});
+    {"shap", "explain the rows of a file by an XGBoost, LightGBM, CatBoost or scikit-learn model",
+     ShapMain});
 
 }  // namespace
 }  // namespace retable::experiments::treeshap

@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-// CUDA's streams and events, played by counters, as cuda_memory_test.cpp plays its memory.
+// CUDA's streams and events, played by counters, as memory_test.cpp plays its memory.
 namespace {
 
 struct Play {

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/cuda/out_of_memory.hpp"
 #include "harness/protocol.hpp"
 
 namespace retable::harness {
@@ -41,11 +42,6 @@ void UseMemoryOfChild() {
   int ignored = 0;
   waitpid(child, &ignored, 0);
 }
-
-// As algorithms/common/out_of_memory.hpp, which the harness does not know.
-struct NoDeviceMemory : std::bad_alloc {
-  const char* what() const noexcept override { return "40 MiB more are needed"; }
-};
 
 // How many executions there were before this one: the size of the file RETABLE_SELFTEST_COUNT.
 std::uint64_t ExecutionsBefore() {
@@ -112,7 +108,7 @@ class SelftestProtocol final : public Protocol {
     if (kind == "crashes") abort();
     if (kind == "hog") UseMemory();
     if (kind == "brood") UseMemoryOfChild();
-    if (kind == "refused") throw NoDeviceMemory();
+    if (kind == "refused") throw OutOfDeviceMemory("40 MiB more are needed");
     if (kind == "exits") _exit(7);
     if (kind == "garbles") throw std::runtime_error("caf\xE9 is no UTF-8");
     if (kind == "simulated") {
