@@ -140,7 +140,6 @@ AlgorithmEntry ReadAlgorithm(const TomlTree& node) {
 void CheckParts(const TomlTree& item, const ColumnSpec& column,
                 const std::vector<ColumnSpec>& before) {
   std::vector<std::string> parts = column.least_of, known;
-  parts.insert(parts.end(), column.sum_of.begin(), column.sum_of.end());
   if (item.find("ratio")) parts.insert(parts.end(), {column.ratio_of, column.ratio_over});
   if (item.find("interval")) parts.push_back(column.interval_of);
   for (const ColumnSpec& other : before) known.push_back(other.name);
@@ -177,7 +176,6 @@ TableSpec ReadTable(const TomlTree& node) {
     }
     column.ratio_row = Text(item, "ratio_row");
     column.least_of = Texts(item, "least");
-    column.sum_of = Texts(item, "sum");
     column.called = Texts(item, "called");
     column.interval_of = Text(item, "interval");
     if (!column.called.empty() && column.called.size() != column.least_of.size()) {
@@ -185,12 +183,10 @@ TableSpec ReadTable(const TomlTree& node) {
                                         "\": called names each column of least, in its order");
     }
     const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty() +
-                        !column.least_of.empty() + !column.sum_of.empty() +
-                        !column.interval_of.empty();
+                        !column.least_of.empty() + !column.interval_of.empty();
     if (sources != 1) {
-      throw ConfigError(
-          item.where,
-          "column \"" + column.name + "\" needs one of metric, fact, ratio, least, sum, interval");
+      throw ConfigError(item.where, "column \"" + column.name +
+                                        "\" needs one of metric, fact, ratio, least, interval");
     }
     const bool twice = column.name == table.row_header ||
                        std::any_of(table.columns.begin(), table.columns.end(),

@@ -34,7 +34,6 @@ struct ColumnSpec {
   std::string ratio_of, ratio_over;
   std::string ratio_row;              //!< row of `ratio_over`, a template; empty: the same row
   std::vector<std::string> least_of;  //!< columns of which the least value stands here
-  std::vector<std::string> sum_of;    //!< columns whose sum stands here
   std::vector<std::string> called;    //!< names instead of that value, one a column of least_of
   std::string interval_of;            //!< column whose value and interval are a text here
 

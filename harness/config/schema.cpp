@@ -202,7 +202,6 @@ std::vector<SchemaField> MakeSchema() {
       {"table.columns[].least", K::kTextArray, false, "",
        "[a, b, ...]: the least of these columns; those without a value are left out, a wrong "
        "answer is not"},
-      {"table.columns[].sum", K::kTextArray, false, "", "[a, b, ...]: the sum of these columns"},
       {"table.columns[].called", K::kTextArray, false, "",
        "with least: names of its columns; that of the least stands here"},
       {"table.columns[].interval", K::kText, false, "",

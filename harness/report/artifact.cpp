@@ -32,7 +32,6 @@ void Fields(Io& io, ColumnSpec& c) {
   // Older files have none of these.
   if (io.Has("ratio_row", !c.ratio_row.empty())) io("ratio_row", c.ratio_row);
   if (io.Has("least_of", !c.least_of.empty())) io("least_of", c.least_of);
-  if (io.Has("sum_of", !c.sum_of.empty())) io("sum_of", c.sum_of);
   if (io.Has("called", !c.called.empty())) io("called", c.called);
   if (io.Has("interval_of", !c.interval_of.empty())) io("interval_of", c.interval_of);
 }

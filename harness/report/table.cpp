@@ -294,8 +294,8 @@ Interval Quotient(const Interval& a, const Interval& b) {
   return ratio;
 }
 
-// Why a quotient or a sum has no value: because of the part that has none, a wrong one first, then
-// a broken one.
+// Why a quotient has no value: because of the part that has none, a wrong one first, then a broken
+// one.
 const TableCell* Missing(const TableCell* a, const TableCell* b) {
   const auto rank = [](const TableCell* part) {
     if (part == nullptr) return 1;
@@ -314,37 +314,14 @@ TableCell NoRatio(const TableCell* a, const TableCell* b) {
   return ratio;
 }
 
-// A value made of two others.
-TableCell Combined(const Interval& value, const TableCell& a, const TableCell& b) {
-  TableCell cell = FromInterval(value, std::min(a.n, b.n));
-  cell.unit = a.unit;
-  cell.unsteady = a.unsteady.empty() ? b.unsteady : a.unsteady;
-  cell.reason = Joined(a.reason, b.reason);
-  cell.partial = Joined(a.partial, b.partial);
-  return cell;
-}
-
 TableCell Ratio(const TableCell* a, const TableCell* b) {
   if (!a || !b || !a->has_value || !b->has_value || b->value == 0) return NoRatio(a, b);
-  TableCell ratio = Combined(Quotient(Ends(*a), Ends(*b)), *a, *b);
+  TableCell ratio = FromInterval(Quotient(Ends(*a), Ends(*b)), std::min(a->n, b->n));
   ratio.unit = "x";
+  ratio.unsteady = a->unsteady.empty() ? b->unsteady : a->unsteady;
+  ratio.reason = Joined(a->reason, b->reason);
+  ratio.partial = Joined(a->partial, b->partial);
   return ratio;
-}
-
-// The sum of some columns of a row; its interval is that of the ends' sums.
-TableCell Sum(const Table& table, const std::string& row, const ColumnSpec& column) {
-  std::vector<const TableCell*> parts;
-  for (const std::string& name : column.sum_of) parts.push_back(table.Find(row, name));
-  const TableCell* missing = std::accumulate(parts.begin(), parts.end(), parts[0], Missing);
-  if (missing == nullptr) return {};
-  if (!missing->has_value) return *missing;
-  return std::accumulate(
-      parts.begin() + 1, parts.end(), *parts[0], [](const TableCell& sum, const TableCell* part) {
-        const Interval a = Ends(sum), b = Ends(*part);
-        return Combined(
-            {a.estimate + b.estimate, a.low + b.low, a.high + b.high, IntervalMethod::kNone}, sum,
-            *part);
-      });
 }
 
 // The least of some columns of a row, or what that column is called. One without a value is left
@@ -396,12 +373,10 @@ TableCell InWords(const TableCell* of) {
   return cell;
 }
 
-// One value of a row: measured, a quotient or sum of other columns, the least of them, or one in
-// words.
+// One value of a row: measured, a quotient of other columns, the least of them, or one in words.
 TableCell CellOf(const Artifact& artifact, const Table& table, const std::string& row,
                  const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
   if (!column.least_of.empty()) return Least(table, row, column);
-  if (!column.sum_of.empty()) return Sum(table, row, column);
   if (!column.interval_of.empty()) return InWords(table.Find(row, column.interval_of));
   if (column.ratio_of.empty()) return MakeCell(cells, column, artifact);
   const std::string over = column.ratio_row.empty() || cells.empty()

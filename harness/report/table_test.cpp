@@ -160,26 +160,6 @@ TEST(BuildTable, CellsThatAreMissingBehindAValue) {
   EXPECT_EQ(t.Find("A", "least")->partial, "1 of 1 cells is not measured yet");
 }
 
-TEST(BuildTable, ASumIsOfColumnsThatAllHaveAValue) {
-  ColumnSpec x = Column("on x", "mean"), y = Column("on y", "mean"), sum;
-  x.where["dataset"] = "x";
-  y.where["dataset"] = "y";
-  sum.name = "sum";
-  sum.sum_of = {"on x", "on y"};
-  Artifact a = Example({x, y, sum});
-  const Table t = BuildTable(a);
-  const TableCell &one = *t.Find("A", "on x"), &two = *t.Find("A", "on y");
-  const TableCell& both = *t.Find("A", "sum");
-  EXPECT_DOUBLE_EQ(both.value, one.value + two.value);
-  EXPECT_DOUBLE_EQ(both.ci_low, one.ci_low + two.ci_low);
-  EXPECT_DOUBLE_EQ(both.ci_high, one.ci_high + two.ci_high);
-  EXPECT_EQ(both.unit, one.unit);
-  Outcome& wrong = a.cells[1].record->outcome;
-  wrong.status = "wrong_result";
-  EXPECT_FALSE(BuildTable(a).Find("A", "sum")->has_value);
-  EXPECT_TRUE(BuildTable(a).Find("A", "sum")->wrong);
-}
-
 TEST(BuildTable, AWrongAnswerIsNeitherTheLeastNorHiddenByIt) {
   ColumnSpec x = Column("theirs", "max"), y = Column("ours", "max"), least, fact;
   x.where["dataset"] = "x";
