@@ -225,6 +225,13 @@ TEST_F(Program, SetOverridesAndIsCheckedToo) {
   EXPECT_EQ(typo.code, 1);
   ExpectContains(typo.text, "--set sede=7: unknown key \"sede\" (did you mean \"seed\"?");
   EXPECT_EQ(RunProbe("--set seed").code, 1);
+  // Another experiment, which it would not fit.
+  Write(Replaced(Replaced(kGood, "selftest/probe", "selftest/other"), "columns = [",
+                 "columns = [{ name = \"n\", metric = \"n\" }, "),
+        "other");
+  EXPECT_EQ(RunProbe("--set 'table.pivot=\"{dataset}\"'").code, 0);
+  ExpectContains(Run("run selftest/other --out out --set 'table.pivot=\"{dataset}\"'").text,
+                 "pivot makes every column of one that is declared, not of 2");
 }
 
 TEST_F(Program, AnOutputFolderThatCannotBeUsedIsAClearLine) {

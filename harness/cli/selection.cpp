@@ -81,14 +81,15 @@ std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
   const Overrides overrides{selection.profile, selection.machine_file, selection.assignments,
                             selection.repeats};
   std::vector<Plan> plans;
+  // What is overridden need not fit other experiments.
   const std::vector<Experiment> selected =
-      Select(LoadExperiments(context.root, overrides), selection.globs);
+      Select(LoadExperiments(context.root, {}), selection.globs);
   for (const Experiment& experiment : selected) {
     if (context.terminal) {
       err << "\r\033[Kplanning " << plans.size() + 1 << "/" << selected.size() << " "
           << experiment.id << ", seconds left" << std::flush;
     }
-    plans.push_back(MakePlan(experiment, devices));
+    plans.push_back(MakePlan(WithOverrides(experiment, overrides), devices));
   }
   if (context.terminal) err << "\r\033[K" << std::flush;
   if (plans.empty()) err << "nothing to run: name experiments, such as 'quantiles/*'\n";
