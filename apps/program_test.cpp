@@ -26,6 +26,21 @@ TEST_F(Program, VersionAndHelpAreZeroNonsenseIsOne) {
   EXPECT_EQ(Run("").code, 1);
 }
 
+// A link to itself stands for a folder that cannot be searched, which root can always.
+TEST_F(Program, FoldersThatCannotBeSearchedAreLeftAlone) {
+  fs::create_symlink("ring", root_ / "ring");
+  const Result verb = Run("--version; XDG_CACHE_HOME=ring RETABLE_CACHE= '" RETABLE_PROGRAM
+                          "' shuffle sample --of 5 --take 1");
+  EXPECT_EQ(verb.code, 0) << verb.text;
+  fs::remove(root_ / "experiments/selftest");
+  fs::remove(root_ / "experiments");
+  fs::create_symlink("experiments", root_ / "experiments");
+  for (const std::string unset : {"unset RETABLE_ROOT", "export RETABLE_ROOT="}) {
+    const Result version = Run("--version; " + unset + "; '" RETABLE_PROGRAM "' --version");
+    EXPECT_EQ(version.code, 0) << version.text;
+  }
+}
+
 TEST_F(Program, MeasuresWritesAndDoesNotRepeat) {
   Write(std::string(kHead) + "[axes]\nsize = [2, 3]\n" + Algorithm("good") + "k = [5, 7]\n" +
         kTable);

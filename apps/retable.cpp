@@ -31,8 +31,9 @@ namespace h = retable::harness;
 
 // experiments/ is looked for in $RETABLE_ROOT, here, and where the program was built.
 std::string FindRoot() {
-  if (const char* root = std::getenv("RETABLE_ROOT")) return root;
-  if (fs::exists("experiments") && fs::exists("plots")) return ".";
+  if (const char* root = std::getenv("RETABLE_ROOT"); root && *root != '\0') return root;
+  std::error_code ignored;  // of a folder that cannot be searched
+  if (fs::exists("experiments", ignored) && fs::exists("plots", ignored)) return ".";
   return RETABLE_SOURCE_DIR;
 }
 

@@ -92,11 +92,12 @@ Verb MakeTuneVerb(const Context& context, const std::string& folder) {
 }
 
 void UseTuned(const std::string& folder) {
-  if (!fs::exists(folder)) return;  // asking for the card takes a moment
+  std::error_code ignored;  // of a folder that cannot be searched: standard values serve
+  if (!fs::exists(folder, ignored)) return;  // asking for the card takes a moment
   const std::string card = FileOfThisCard();
   if (card.empty()) return;
   const fs::path path = fs::path(folder) / card;
-  if (fs::exists(path)) ReadTuned(ReadWhole(path), path.string());
+  if (fs::exists(path, ignored)) ReadTuned(ReadWhole(path), path.string());
 }
 
 }  // namespace retable::harness
