@@ -364,6 +364,18 @@ TEST_F(ShapCommand, TakesTheNamesThatLightgbmMadeUp) {
   EXPECT_EQ(out_.str().substr(0, 24), "row,output,x,y,expected\n");
 }
 
+// LightGBM stores "a b" as "a_b".
+TEST_F(ShapCommand, RefusesTwoColumnsOfOneName) {
+  Write("m.txt", Replace(kColumns, "Column_0 Column_1", "a_b c"));
+  Write("both.csv", "a_b,a b,c\n0,1,0\n");
+  Refuses(Explain("m.txt", "both.csv"), {"both.csv", "\"a_b\" and \"a b\"", "--ignore", "rename"});
+  for (const bool spaces : {true, false}) {
+    ASSERT_EQ(Explain("m.txt", "both.csv", {"--ignore", spaces ? "a_b" : "a b"}), 0) << err_.str();
+    EXPECT_EQ(out_.str(), spaces ? "row,output,a_b,c,expected\n0,0,0.5,0,1.5\n"
+                                 : "row,output,a_b,c,expected\n0,0,-0.5,0,1.5\n");
+  }
+}
+
 TEST_F(ShapCommand, SaysWhereANameIsThatOfAColumn) {
   Write("m.txt", Replace(kColumns, "Column_0 Column_1", "row o"));
   Write("r.csv", "row,o\n0,1\n");

@@ -70,20 +70,29 @@ RowStream::RowStream(const std::string& path, const TreeEnsemble& model,
   }
 }
 
-std::size_t RowStream::Column(const std::vector<std::string>& columns,
-                              const std::string& feature) const {
-  auto at = std::find(columns.begin(), columns.end(), feature);
-  if (at == columns.end() && model_.names_without_spaces) {
-    at = std::find_if(columns.begin(), columns.end(), [&](std::string name) {
-      std::replace(name.begin(), name.end(), ' ', '_');
-      return name == feature;
-    });
+std::size_t RowStream::Column(const std::vector<std::string>& columns, const std::string& feature,
+                              const std::vector<std::string>& ignore) const {
+  const auto same = [&](char letter, char of_feature) {
+    return letter == of_feature ||
+           (model_.names_without_spaces && letter == ' ' && of_feature == '_');
+  };
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (std::ranges::equal(columns[i], feature, same)) found.push_back(i);
   }
-  if (at == columns.end()) {
+  if (found.size() > 1) {
+    std::erase_if(found, [&](std::size_t i) { return Contains(ignore, columns[i]); });
+  }
+  if (found.empty()) {
     throw std::invalid_argument(path_ + " has no column \"" + feature +
                                 "\", a feature of the model" + Nearest(feature, columns));
   }
-  return static_cast<std::size_t>(at - columns.begin());
+  if (found.size() > 1) {
+    throw std::invalid_argument(path_ + " has the columns \"" + columns[found[0]] + "\" and \"" +
+                                columns[found[1]] + "\", and LightGBM calls both \"" + feature +
+                                "\": leave one out with --ignore, or rename it");
+  }
+  return found[0];
 }
 
 // LightGBM calls the columns of an array Column_0, Column_1, ...; a table that has all of these
@@ -115,7 +124,7 @@ void RowStream::Match(const std::vector<std::string>& columns,
       throw std::invalid_argument("two features of the model are called \"" + feature +
                                   "\": give a .npy file, whose columns go by their order");
     }
-    order_.push_back(Column(columns, feature));
+    order_.push_back(Column(columns, feature, ignore));
     names_.push_back(feature);
     if (Contains(ignore, columns[order_.back()])) {
       throw std::invalid_argument("--ignore " + columns[order_.back()] +

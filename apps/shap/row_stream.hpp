@@ -68,7 +68,8 @@ class RowStream {
   void OpenArff(const std::vector<std::string>& ignore);
   void OpenArray(const std::vector<std::string>& ignore);
   void Match(const std::vector<std::string>& columns, const std::vector<std::string>& ignore);
-  std::size_t Column(const std::vector<std::string>& columns, const std::string& feature) const;
+  std::size_t Column(const std::vector<std::string>& columns, const std::string& feature,
+                     const std::vector<std::string>& ignore) const;
   std::vector<std::string> MadeUpNames(const std::vector<std::string>& columns) const;
   // Parses parts of [0, count) on all threads and appends their rows. Returns how many they are.
   std::size_t Append(std::size_t count, std::vector<float>& values, const Parse& parse);
