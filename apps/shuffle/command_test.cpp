@@ -138,6 +138,16 @@ TEST(ShuffleCommand, RecordsOfACsvStayWhole) {
   EXPECT_NE(Output({"rows", "--in", Written(folder.path() / "lines.txt", "3,\"open\n")}), "");
 }
 
+TEST(ShuffleCommand, ABlankLineOfACsvIsNoRecord) {
+  const TemporaryFolder folder;
+  const auto output = [&](const char* name, const char* text) {
+    return Output({"rows", "--in", Written(folder.path() / name, text), "--header", "1"});
+  };
+  EXPECT_EQ(output("blank.csv", "\r\na,b\r\n\r\n1,2\r\n \r\n"), "a,b\r\n1,2\r\n");
+  EXPECT_EQ(output("end.csv", "a\n1\n\n"), "a\n1\n");
+  EXPECT_EQ(output("lines.txt", "\na\n"), "\na\n");
+}
+
 TEST(ShuffleCommand, ALastLineWithoutAnEndGetsThatOfTheFile) {
   const TemporaryFolder folder;
   const std::string in = Written(folder.path() / "dos.txt", "c\r\na\r\nb");
@@ -190,6 +200,8 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"rows", "--in", in, "--header", "2"}, "--header");
   fails({"rows", "--in", Written(folder.path() / "open.csv", "a\n\"b\n")},
         "open.csv:2: a quoted field is never closed");
+  fails({"rows", "--in", Written(folder.path() / "one.csv", "a\n1\n\n2\n")},
+        "one.csv:3: a blank line in a table of one column");
   fails({"rows", "--in", Written(folder.path() / "x.npy", std::string("\x93NUMPY\n\0\n", 9))},
         "x.npy: byte 8 is zero");
   fails({"rows", "--in", Written(folder.path() / "old.csv", "a\r1\r2\r")},

@@ -23,16 +23,18 @@ std::unique_ptr<Shuffler> MakeShuffler(const std::string& name) {
   return MethodByName<Shuffler>("shuffler", name, Device::kCpu, {"Gather", "External"}).make({});
 }
 
-// Each with its line end.
+// Each with its line end. A blank line of a .csv is no record.
 std::vector<std::string_view> Lines(std::string_view text, const std::string& file) {
-  CsvRecords records(
-      {text, file},
-      {.quotes = FormatOf(file) == TableFormat::kCsv, .blank_lines = true, .utf8 = false});
+  const bool csv = FormatOf(file) == TableFormat::kCsv;
+  CsvRecords records({text, file}, {.quotes = csv, .blank_lines = !csv, .utf8 = false});
   std::vector<std::string_view> lines;
+  CsvFields fields;
   for (CsvRecord record; records.Next(record);) {
-    const std::size_t length = record.text.size() + record.end.size();
-    lines.push_back(text.substr(0, length));
-    text.remove_prefix(length);
+    if (csv && lines.empty()) {
+      fields.Split(record, file);
+      if (fields.size() == 1) records.RefuseBlankLines();
+    }
+    lines.emplace_back(record.text.data(), record.text.size() + record.end.size());
   }
   return lines;
 }

@@ -20,10 +20,12 @@ struct RowsRequest {
 };
 
 //! `content` with its rows in the order of the seed. A last line without a line end gets
-//! the first line's; line ends stay as they are. Memory: the content twice and 16 bytes a line. A
-//! sample follows SampleWithoutReplacement, everything else the method.
+//! the first line's; line ends stay as they are; blank lines of a .csv go. Memory: the content
+//! twice and 16 bytes a line. A sample follows SampleWithoutReplacement, everything else the
+//! method.
 //! @throws std::invalid_argument when row_bytes does not divide the content, for an unknown method,
-//! and for a header or a sample of more rows than there are; CsvError for a quote that stays open.
+//! and for a header or a sample of more rows than there are; CsvError for a quote that stays open,
+//! and for a blank line between the records of one column.
 std::string RowsInRandomOrder(const std::string& content, const RowsRequest& request);
 
 }  // namespace retable::experiments
