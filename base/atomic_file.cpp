@@ -37,7 +37,8 @@ const std::string& TemporaryEnd() {
 
 fs::path TemporaryName(const fs::path& path) {
   static std::atomic<unsigned> count{0};
-  fs::path name = path;
+  constexpr std::size_t kMostOfName = 128;  // with numbers and host, fewer than 255 bytes
+  fs::path name = path.parent_path() / path.filename().string().substr(0, kMostOfName);
   for (const unsigned long number : {static_cast<unsigned long>(getpid()), 0ul + count++}) {
     name += ".";
     name += std::to_string(number);
@@ -179,6 +180,9 @@ void AtomicFile::Open() {
   } catch (const FileError& problem) {
     Fail(problem.error);
   }
+  struct stat old {};
+  const bool replaces = stat(path_.c_str(), &old) == 0;
+  if (!replaces && errno != ENOENT) Fail(errno);  // a name that is too long
   RemoveStaleOnce(folder);
   // Naming it needs /proc.
   int file = access("/proc/self/fd", X_OK) == 0
@@ -191,6 +195,8 @@ void AtomicFile::Open() {
   } else {
     file = OpenNamed();
   }
+  // Who could not read the old file cannot read the new one. Some file systems have no modes.
+  if (file >= 0 && replaces) fchmod(file, old.st_mode & 0777);
   file_ = file < 0 ? nullptr : fdopen(file, "wb");
 }
 

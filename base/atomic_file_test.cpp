@@ -103,6 +103,28 @@ TEST(AtomicFile, FollowsALinkAndWritesADeviceDirectly) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
+TEST(AtomicFile, KeepsTheModeOfWhatItReplaces) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "file";
+  for (const auto mode : {fs::perms{0600}, fs::perms{0640}, fs::perms{0400}}) {
+    WriteAtomically(path, "old");
+    fs::permissions(path, mode);
+    AtomicFile file(path);
+    file.Write("new");
+    file.Commit();
+    EXPECT_EQ(fs::status(path).permissions(), mode);
+    EXPECT_EQ(ReadWhole(path), "new");
+  }
+}
+
+TEST(AtomicFile, TakesEveryNameThatTheFileSystemTakes) {
+  const TemporaryFolder folder;
+  const fs::path longest = folder.path() / std::string(255, 'x');
+  WriteAtomically(longest, "there");
+  EXPECT_EQ(ReadWhole(longest), "there");
+  Fails([&] { AtomicFile early(longest.string() + "x"); }, "File name too long");
+}
+
 TEST(AtomicFile, APipeInTheWayIsNotWaitedFor) {
   const TemporaryFolder folder;
   const fs::path pipe = folder.path() / "pipe";
