@@ -48,6 +48,9 @@ void AddOption(const std::string& option, const Method<PermutationSampler>& meth
   const auto equals = option.find('=');
   const std::string name = option.substr(0, equals);
   const std::string text = equals == std::string::npos ? "" : option.substr(equals + 1);
+  if (name == "lambda" || name == "kernel") {
+    throw std::invalid_argument("--option " + option + ": give --" + name + " in its place");
+  }
   std::string known;
   for (const auto& info : method.parameters) {
     known += (known.empty() ? "" : ", ") + info.name;

@@ -88,6 +88,12 @@ TEST(PermutationsCommand, OptionsReachTheSampler) {
   EXPECT_EQ(wrong.status, 2);
   EXPECT_NE(wrong.err.find("candidates"), std::string::npos);
   EXPECT_EQ(Call({"--d", "9", "--n", "2", "--method", "MC", "--option", "x=1"}).status, 2);
+  for (const std::string own : {"lambda", "kernel"}) {
+    const auto twice =
+        Call({"--d", "9", "--n", "20", "--method", "Herding", "--option", own + "=1"});
+    EXPECT_EQ(twice.status, 2);
+    EXPECT_NE(twice.err.find("give --" + own), std::string::npos) << twice.err;
+  }
   const auto huge =
       Call({"--d", "9", "--n", "20", "--method", "Herding", "--option", "candidates=1e19"});
   EXPECT_NE(huge.err.find("takes no such value"), std::string::npos) << huge.err;
