@@ -37,12 +37,16 @@ std::int64_t Integer(const TomlTree& table, const std::string& key, std::int64_t
   return node ? std::get<std::int64_t>(node->data) : fallback;
 }
 
+void RefuseEmpty(const TomlTree& node) {
+  if (node.array().empty()) throw ConfigError(node.where, "an empty array sweeps over nothing");
+}
+
 // A scalar or an array of scalars, as the values of a sweep.
 std::vector<Value> Sweep(const TomlTree& node) {
   std::vector<Value> values;
   if (node.is_array()) {
+    RefuseEmpty(node);
     for (const TomlTree& item : node.array()) values.push_back(item.scalar());
-    if (values.empty()) throw ConfigError(node.where, "an empty array sweeps over nothing");
   } else {
     values.push_back(node.scalar());
   }
@@ -305,6 +309,7 @@ Experiment ReadExperiment(const TomlTree& root) {
   e.question = Text(root, "question");
   e.citation = Text(root, "citation");
   e.where = Text(root, "where");
+  for (const char* swept : {"datasets", "algorithm"}) RefuseEmpty(*root.find(swept));
   for (const TomlTree& item : root.array("datasets")) {
     e.datasets.emplace_back(std::get<std::string>(item.data), item.where);
   }

@@ -200,5 +200,13 @@ TEST(Overrides, DoNotChangeProfilesWhichWouldBeLeftOutUnsaid) {
       0u);
 }
 
+TEST(Overrides, SweepOverSomething) {
+  for (const std::string nothing : {"datasets=[]", "algorithm=[]", "axes.size=[]"}) {
+    EXPECT_EQ(WhyRefused(kDrawn + "kind = \"line\"\n", {.assignments = {nothing}})
+                  .find("--set " + nothing + ": an empty array sweeps over nothing"),
+              0u);
+  }
+}
+
 }  // namespace
 }  // namespace retable::harness
