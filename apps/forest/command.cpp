@@ -47,10 +47,15 @@ struct Arguments {
 };
 
 Device ChooseDevice(const Arguments& a, std::ostream& err) {
+  if (a.device == "cpu" && a.devices > 1) {
+    throw std::invalid_argument("--devices: device cpu was asked for; leave out one of both");
+  }
   if (a.device == "cpu") return Device::kCpu;
   const NoDevice none = WhyNoContext(true);
   if (!none.any()) return Device::kCuda;
-  if (a.device == "cuda") throw std::invalid_argument(none.why + "; " + none.remedy);
+  if (a.device == "cuda" || a.devices > 1) {
+    throw std::invalid_argument(none.why + "; " + none.remedy);
+  }
   if (none.driver) err << "note: on the processor: " << none.why << "; " << none.remedy << "\n";
   return Device::kCpu;
 }
@@ -322,14 +327,15 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
   std::vector<double> fractions(table.rows * forest.classes);
   forest.PredictProba(table.values.data(), table.rows, fractions.data());
   const std::string text = write(forest, fractions, names.classes, a.proba);
+  const std::string accuracy = AccuracyText(forest, fractions, names.classes, table);
   if (a.out.empty()) {
     out << text;
+    if (!accuracy.empty()) err << table.rows << " predictions" << accuracy << "\n";
     return 0;
   }
   WriteAtomically(a.out, text);
   (IsStandardOutput(a.out) ? err : out)
-      << table.rows << " predictions written to " << a.out
-      << AccuracyText(forest, fractions, names.classes, table) << "\n";
+      << table.rows << " predictions written to " << a.out << accuracy << "\n";
   return 0;
 }
 
@@ -362,7 +368,8 @@ void Declare(CLI::App& app, Arguments& a) {
   fit->add_option("--seed", a.options.seed, "seed");
   fit->add_option("--device", a.device, "where trees grow; auto: on a GPU where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  fit->add_option("--devices", a.devices, "GPUs that share the trees; 0: all");
+  fit->add_option("--devices", a.devices, "GPUs that share the trees; 0: all")
+      ->check(CLI::Range(0, 1024));
   fit->add_option("--format", a.format,
                   "retable (JSON), binary (compact; default where --out ends in .bin), or xgboost "
                   "(JSON that predict does not read)")

@@ -13,6 +13,7 @@
 #include "base/csv/number.hpp"
 #include "base/csv/reader.hpp"
 #include "base/csv/writer.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/npy/writer.hpp"
 #include "base/oracle_testing.hpp"
 #include "base/seed_testing.hpp"
@@ -64,6 +65,8 @@ TEST_F(ForestCommand, LearnsIrisAndPredictsIt) {
   EXPECT_NE(out_.str().find("5 trees on 150 rows, 4 features, 3 classes"), std::string::npos);
   ASSERT_EQ(Run({"predict", Path("iris.json"), "iris", "--out", Path("p.csv")}), 0) << err_.str();
   EXPECT_NE(out_.str().find("accuracy 1"), std::string::npos) << out_.str();
+  ASSERT_EQ(Run({"predict", Path("iris.json"), "iris"}), 0) << err_.str();
+  EXPECT_EQ(err_.str(), "150 predictions; accuracy 1\n");
 }
 
 TEST_F(ForestCommand, ReadsCsvAndArff) {
@@ -178,6 +181,12 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
        "two.csv: column \"y\" is named as the weights and as the target: name another");
   says({"fit", Path("two.csv"), "--weights", "y", "--out", x},
        "two.csv: the last column, \"y\", is the weights: name the target by --target");
+  says({"fit", Path("two.csv"), "--out", x, "--devices", "-1"}, "not in range 0 to 1024");
+  says({"fit", Path("two.csv"), "--out", x, "--devices", "2", "--device", "cpu"},
+       "device cpu was asked for");
+  if (WhyNoContext(true).any()) {
+    says({"fit", Path("two.csv"), "--out", x, "--devices", "2"}, WhyNoContext(true).why);
+  }
   ASSERT_EQ(Fit("two.csv", {}), 0) << err_.str();
   for (const std::string option : {"--target", "--weights"}) {
     says({"predict", Path(model_), Path("two.csv"), option, "a"}, "as a feature of the model");
