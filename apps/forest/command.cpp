@@ -27,6 +27,7 @@
 #include "base/files/output_paths.hpp"
 #include "base/files/table_format.hpp"
 #include "base/npy/writer.hpp"
+#include "base/text/ascii.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/run/progress.hpp"
 
@@ -77,7 +78,8 @@ Learned ReadTargets(const Table& table, bool regression) {
     if (!regression) continue;
     const NumberText number = ReadNumber(table.target[i]);
     if (number.kind != NumberText::Kind::kNumber) {
-      throw std::invalid_argument(table.WhereTarget(i) + ": the target is \"" + table.target[i] +
+      throw std::invalid_argument(table.WhereTarget(i) + ": the target is \"" +
+                                  Excerpt(table.target[i]) +
                                   (number.kind == NumberText::Kind::kBeyond
                                        ? "\", beyond the largest number, 1.8e308"
                                        : "\", no number: leave out --regression, or drop the row"));

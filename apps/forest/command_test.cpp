@@ -441,6 +441,8 @@ TEST_F(ForestCommand, RefusesWhatTheDialectDoesNotKnow) {
   };
   says("a,a,y\n1,2,x\n", "1: column \"a\" occurs twice");
   says("a,y\n1,x\n1e999,x\n", "3: column \"a\": \"1e999\" is beyond the largest number");
+  says("a,y\n" + std::string(1000, '1') + ",x\n",
+       "2: column \"a\": \"" + std::string(60, '1') + "...\" is beyond the largest number");
   says("a,y\n1e39,x\n", "2: column \"a\": \"1e39\" is beyond the largest number of 32 bits");
   says("a,y\n1,\xFC\n", "2: byte 3 is not UTF-8");
   says("5.1,3.5\n4,3\n", "1: numbers; a header line");

@@ -14,6 +14,7 @@
 #include "base/csv/reader.hpp"
 #include "base/files/table_format.hpp"
 #include "base/npy/reader.hpp"
+#include "base/text/ascii.hpp"
 #include "base/text/suggest.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
@@ -111,9 +112,9 @@ class Levels {
 [[noreturn]] void UnknownLevel(const std::string& where, const TrainedFeature& feature,
                                const std::string& text) {
   throw std::invalid_argument(
-      where + ": column \"" + feature.name + "\": \"" + text +
+      where + ": column \"" + feature.name + "\": \"" + Excerpt(text) +
       "\", which the model does not know; drop the row, or make the value missing" +
-      DidYouMean(text, feature.levels));
+      DidYouMean(Excerpt(text), feature.levels));
 }
 
 //! From 2^53 on a whole number may have been rounded when it was read.
@@ -208,7 +209,7 @@ void Take(const datasets::Column& column, const TrainedFeature& feature, std::si
     const NumberText number = ReadNumber(level);
     if (number.kind == NumberText::Kind::kWord || number.kind == NumberText::Kind::kBeyond) {
       throw std::invalid_argument(table.data + ": column \"" + column.name + "\" has the level \"" +
-                                  level + "\"; it held numbers in training");
+                                  Excerpt(level) + "\"; it held numbers in training");
     }
     codes.emplace_back(static_cast<float>(number.value));
   }
@@ -236,7 +237,7 @@ double WeightOf(const datasets::Column& column, std::size_t row, const Table& ta
   const NumberText number = ReadNumber(level);
   if (number.kind != NumberText::Kind::kWord) return number.value;
   throw std::invalid_argument(table.Where(row) + ": column \"" + column.name + "\": the weight \"" +
-                              level + "\" is no number");
+                              Excerpt(level) + "\" is no number");
 }
 
 void FromFrame(const datasets::Frame& frame, const TableRequest& request, Table& table) {

@@ -596,6 +596,9 @@ TEST_F(ShapCommand, SaysWhichColumnsItLeavesOut) {
   ASSERT_EQ(Explain("named.json", "more.csv", {"--ignore", "target"}), 0) << err_.str();
   EXPECT_NE(err_.str().find("left out: id\n"), std::string::npos) << err_.str();
   Refuses(Explain("named.json", "more.csv", {"--ignore", "y"}), {"--ignore y", "feature"});
+  Write("index.csv", ",y,x\n0,0,1\n");
+  ASSERT_EQ(Explain("named.json", "index.csv"), 0) << err_.str();
+  EXPECT_NE(err_.str().find("left out: (without a name)\n"), std::string::npos) << err_.str();
 }
 
 TEST_F(ShapCommand, TakesMissingAndInfiniteValues) {
@@ -628,6 +631,8 @@ TEST_F(ShapCommand, NamesWhatIsWrongWithTheRows) {
   Refuses(Explain("forest.json", "short.csv"), {"short.csv:3", "1 fields", "2"});
   Write("word.csv", "x,y\n1,2\n3,blue\n");
   Refuses(Explain("forest.json", "word.csv"), {"word.csv:3", "\"y\"", "\"blue\""});
+  Write("long.csv", "x,y\n1,2\n3," + std::string(59, 'b') + "\u00fcb\n");
+  Refuses(Explain("forest.json", "long.csv"), {std::string(59, 'b') + "...\" is no number"});
   Write("quote.csv", "x,y\n1,\"2\n");
   Refuses(Explain("forest.json", "quote.csv"), {"quote.csv:2", "quote"});
   Write("bad.arff", "@relation r\n@attribute x numeric\n@attribute y numeric\n@data\n1,2\n3,b\n");

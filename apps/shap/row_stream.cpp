@@ -138,7 +138,7 @@ void RowStream::Match(const std::vector<std::string>& columns,
       order_.push_back(i);
       names_.push_back(f < model_.feature_names.size() ? model_.feature_names[f] : columns[i]);
     } else if (std::find(order_.begin(), order_.end(), i) == order_.end()) {
-      unused_.push_back(columns[i]);
+      unused_.push_back(columns[i].empty() ? "(without a name)" : columns[i]);
     }
   }
   if (order_.size() != static_cast<std::size_t>(model_.features)) {
@@ -317,12 +317,12 @@ float RowStream::Category(std::string_view text, std::size_t f, std::int64_t lin
   if (code) return encoding.encode(*code);
   if (encoding.refuses_unknown) {
     throw CsvError(path_, line,
-                   "column \"" + names_[f] + "\": \"" + std::string(text) +
+                   "column \"" + names_[f] + "\": \"" + Excerpt(text) +
                        "\" is no category of the model, which knows " +
                        encoding.categories.summary() +
                        "; correct it, or leave the field empty: missing");
   }
-  if (rows.strange[f].count++ == 0) rows.strange[f] = {1, std::string(text), line};
+  if (rows.strange[f].count++ == 0) rows.strange[f] = {1, Excerpt(text), line};
   return encoding.encode(std::numeric_limits<double>::quiet_NaN());
 }
 
@@ -331,7 +331,7 @@ float RowStream::Level(const std::string& text, std::size_t f, std::int64_t line
   if (HasCategories(f)) return Category(text, f, line, rows);
   if (const auto number = ParseNumber(text)) return Number(*number, f, line, rows);
   throw CsvError(path_, line,
-                 "in this line or below: column \"" + names_[f] + "\": \"" + text +
+                 "in this line or below: column \"" + names_[f] + "\": \"" + Excerpt(text) +
                      "\" is no number, which the model was trained on");
 }
 

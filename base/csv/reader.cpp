@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/csv/number.hpp"
+#include "base/text/ascii.hpp"
 #include "base/utf8.hpp"
 
 namespace retable {
@@ -270,7 +271,7 @@ double CsvNumber(std::string_view field, const std::string& where, const std::st
   const NumberText number = ReadNumber(field);
   if (number.kind == NumberText::Kind::kNumber) return number.value;
   if (number.kind == NumberText::Kind::kMissing) return std::numeric_limits<double>::quiet_NaN();
-  throw CsvError(where + ": column \"" + column + "\": \"" + std::string(field) +
+  throw CsvError(where + ": column \"" + column + "\": \"" + Excerpt(field) +
                  (number.kind == NumberText::Kind::kBeyond
                       ? "\" is beyond the largest number, 1.8e308"
                       : "\" is no number"));
@@ -287,7 +288,7 @@ float CsvHeader::Float(const CsvRecord& record, std::string_view field, std::siz
   const double value = Number(record, field, column);
   if (std::isfinite(value) && std::abs(value) > double{std::numeric_limits<float>::max()}) {
     throw CsvError(file, record.line,
-                   "column \"" + names.at(column) + "\": \"" + std::string(field) +
+                   "column \"" + names.at(column) + "\": \"" + Excerpt(field) +
                        "\" is beyond the largest number of 32 bits, 3.4e38; scale the column");
   }
   return static_cast<float>(value);
