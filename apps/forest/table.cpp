@@ -131,7 +131,9 @@ void NoteRounded(const std::vector<char>& rounded, Table& table) {
 
 void ReadCsv(const TableRequest& request, Table& table) {
   CsvRecords records(table.data);
-  const CsvHeader header(records);
+  std::vector<std::string> known;
+  for (const TrainedFeature& feature : request.features) known.push_back(feature.name);
+  const CsvHeader header(records, known);
   const Columns columns = Choose(header.names, request, table);
   table.features = request.features;
   std::vector<Levels> levels;

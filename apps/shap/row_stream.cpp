@@ -154,7 +154,7 @@ void RowStream::Match(const std::vector<std::string>& columns,
 
 void RowStream::OpenCsv(const std::vector<std::string>& ignore) {
   records_ = std::make_unique<CsvRecords>(path_);
-  header_ = CsvHeader(*records_);
+  header_ = CsvHeader(*records_, model_.feature_names);
   Match(header_.names, ignore);
 }
 

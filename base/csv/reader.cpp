@@ -239,7 +239,8 @@ void CsvFields::Split(const CsvRecord& record, const std::string& file) {
   }
 }
 
-CsvHeader::CsvHeader(CsvRecords& records) : file(records.file()) {
+CsvHeader::CsvHeader(CsvRecords& records, std::span<const std::string> known)
+    : file(records.file()) {
   CsvRecord record;
   if (!records.Next(record)) throw CsvError(file, 1, "empty: a header line is needed");
   line = record.line;
@@ -254,7 +255,9 @@ CsvHeader::CsvHeader(CsvRecords& records) : file(records.file()) {
                      "column \"" + name + "\" occurs twice; does this line hold the names?");
     }
   }
-  if (AreData(names)) {
+  const bool all_known =
+      !known.empty() && std::ranges::all_of(known, [&](const auto& k) { return seen.contains(k); });
+  if (AreData(names) && !all_known) {
     throw CsvError(file, line, "numbers; a header line with the columns' names is needed");
   }
 }

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -125,8 +126,9 @@ struct CsvHeader {
 
   CsvHeader() = default;
   //! Takes the first record. @throws CsvError when there is none, when a name occurs twice, and
-  //! when all are numbers, other than those which count columns (from 0 or 1)
-  explicit CsvHeader(CsvRecords& records);
+  //! when all are numbers, other than those which count columns (from 0 or 1) and than the `known`
+  //! names, which all are there
+  explicit CsvHeader(CsvRecords& records, std::span<const std::string> known = {});
   //! The record's fields, as many as there are names. @throws CsvError
   void Split(const CsvRecord& record, CsvFields& fields) const;
   //! The number in a column's field, as CsvNumber has it. @throws CsvError

@@ -149,6 +149,14 @@ TEST(CsvReader, OnlyUtf8Enters) {
   EXPECT_NE(ErrorOf("\x1F\x8B\x08").find("t.csv is compressed"), std::string::npos);
 }
 
+TEST(CsvReader, NumbersAreNamesWhereTheyAreKnown) {
+  const std::vector<std::string> known = {"2020", "2019"}, other = {"2021"};
+  CsvRecords records(CsvText{"2019,2020\n1,2\n", "t.csv"}),
+      again(CsvText{"2019,2020\n1,2\n", "t.csv"});
+  EXPECT_EQ(CsvHeader(records, known).names, (std::vector<std::string>{"2019", "2020"}));
+  EXPECT_THROW(CsvHeader(again, other), CsvError);
+}
+
 TEST(CsvReader, NumbersAreNumbersOrSaidNotToBe) {
   CsvRecords records(CsvText{"a,b\n 2.5 ,1e39\n?,1e999\nx,1e-999\n", "t.csv"});
   const CsvHeader header(records);
