@@ -200,6 +200,7 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         Each tree on rows drawn with replacement, by weight where rows have weights: as many as have a weight above 0. A
         row counts as often as it is drawn, for min_samples_split and min_samples_leaf too.
     class_weight : {"balanced"}, dict or None
+        "balanced": such that the rows of each class, by sample_weight where it is given, have the same sum.
     n_jobs : int or None
         Processor threads, of predictions too; None and -1: all.
     random_state : int, RandomState or None
@@ -238,7 +239,12 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         self.n_classes_ = len(self.classes_)
         weights = None if sample_weight is None else self._weights(sample_weight, x)
         if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
+            if weights is not None and self.class_weight == "balanced":
+                # As scikit-learn has it from 1.9 on; before, it counted rows.
+                totals = numpy.bincount(codes, weights)
+                by_class = (totals.sum() / (self.n_classes_ * numpy.where(totals > 0, totals, 1)))[codes]
+            else:
+                by_class = compute_sample_weight(self.class_weight, y)
             if not (numpy.isfinite(by_class) & (by_class >= 0)).all():
                 raise ValueError(f"class_weight is {self.class_weight!r}: give each class a finite weight, 0 or more")
             weights = by_class if weights is None else weights * by_class

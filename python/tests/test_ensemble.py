@@ -111,6 +111,20 @@ def test_weights_and_classes(cancer):
     assert only.classes_.tolist() == ["benign", "malign"] and not only.predict_proba(x)[:, 1].any()
 
 
+def test_balanced_classes_count_the_weights_of_rows():
+    random = numpy.random.default_rng(0)
+    x = random.normal(size=(400, 3))
+    y = numpy.digitize(x[:, 0], [-0.5, 1])
+    w = numpy.array([0.1, 3, 1])[y] * random.random(400)
+    model = ExtraTreesClassifier(5, class_weight="balanced", random_state=0)
+    assert model.fit(x, y, w).forest_.tree(0)["value"][0] == pytest.approx([1 / 3] * 3)
+    totals = numpy.bincount(y, w)
+    by_hand = ExtraTreesClassifier(5, random_state=0).fit(x, y, w * (totals.sum() / (3 * totals))[y])
+    assert model.forest_.to_bytes() == by_hand.forest_.to_bytes()
+    assert model.fit(x, y, w * (y > 0)).forest_.tree(0)["value"][0] == pytest.approx([0, 0.5, 0.5])
+    assert model.fit(x, y, numpy.ones(400)).forest_.to_bytes() == model.fit(x, y).forest_.to_bytes()
+
+
 def test_frames_and_search(cancer):
     x, y = cancer
     frame = pandas.DataFrame(x, columns=[f"c{i}" for i in range(x.shape[1])])
