@@ -81,12 +81,20 @@ class Estimate:
     evaluations: int
 
 
+def _real(values, name):
+    """Values as float64; masked ones are NaN."""
+    values = numpy.ma.asarray(values)
+    if values.dtype.kind == "c":
+        raise TypeError(f"{name} has the dtype {values.dtype}: give real numbers")
+    return numpy.ma.filled(numpy.ma.asarray(values, numpy.float64), numpy.nan)
+
+
 def _game(f, background, x):
     """The mean of f over the background, the coalition's features set to x."""
 
     def part(masks):
         rows = numpy.where(masks[:, None, :], x, background).reshape(-1, len(x))
-        found = numpy.ma.filled(numpy.ma.asarray(f(rows), numpy.float64), numpy.nan)  # NaN is refused
+        found = _real(f(rows), "what f gave")  # NaN is refused
         if found.shape not in ((len(rows),), (len(rows), 1)):
             raise ValueError(f"f gave an array of shape {found.shape} for {len(rows)} rows: one number a "
                              "row is needed")
@@ -102,9 +110,7 @@ def _game(f, background, x):
 
 
 def _data(background, x):
-    # Masked values are missing.
-    background, x = (numpy.ma.filled(numpy.ma.asarray(given, numpy.float64), numpy.nan) for given in (background, x))
-    background, x = numpy.atleast_2d(background), numpy.atleast_2d(x)
+    background, x = numpy.atleast_2d(_real(background, "background")), numpy.atleast_2d(_real(x, "x"))
     if background.ndim != 2 or x.ndim != 2 or len(x) != 1:
         raise ValueError(f"background has the shape {background.shape} and x {x.shape}: rows of features, and one row")
     x = x[0]
@@ -144,6 +150,8 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
 
     Raises
     ------
+    TypeError
+        For complex numbers.
     ValueError
         For a budget under the method's least, and for values of f that are not finite.
 

@@ -97,6 +97,14 @@ def test_masked_values_are_missing():
         shapley.exact(lambda rows: numpy.ma.masked_equal(rows[:, 0], 1.0), hidden[:1], [1.0, 1.0])
 
 
+def test_complex_numbers_are_refused():
+    for f, background, x in ((lambda rows: 1j * model(rows), BACKGROUND, X), (model, 1j * BACKGROUND, X),
+                             (model, BACKGROUND, 1j * X)):
+        for call in (shapley.exact, shapley.estimate):
+            with pytest.raises(TypeError, match="real numbers"):
+                call(f, background, x)
+
+
 @pytest.mark.parametrize("scale", [1e-170, 1e160])
 def test_errors_of_values_whose_squares_are_no_doubles(scale):
     def errors(scale):
