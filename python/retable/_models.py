@@ -14,6 +14,7 @@ class Source:
     bytes : what the C++ readers take
     single_is_array : whether shap gives the expected value of one output as an array
     names : the features' names that the library compares, or None
+    underscores : whether the names have underscores where the columns' have spaces (LightGBM)
     values_are_categories : whether an array's numbers are the categories themselves, not their codes
     counts_categories : whether a frame's categories that the model does not list stand for their codes (XGBoost,
         LightGBM), not for their numbers
@@ -22,11 +23,12 @@ class Source:
         since the id of what is gone is given to another
     """
 
-    def __init__(self, data, *, single_is_array=False, names=None, values_are_categories=False,
-                 counts_categories=False, state=None, read=None):
+    def __init__(self, data, *, single_is_array=False, names=None, underscores=False,
+                 values_are_categories=False, counts_categories=False, state=None, read=None):
         self.bytes = data
         self.single_is_array = single_is_array
         self.names = names
+        self.underscores = underscores
         self.values_are_categories = values_are_categories
         self.counts_categories = counts_categories
         self._state, self._read = state, read
@@ -74,7 +76,7 @@ def _lightgbm(model):
     def read():
         return booster.model_to_string().encode()
 
-    return Source(read(), names=names, counts_categories=True, state=state, read=read)
+    return Source(read(), names=names, underscores=True, counts_categories=True, state=state, read=read)
 
 
 def _scikit_learn(model):
@@ -128,7 +130,8 @@ def _file(data):
     """A file's model. Arrays for a forest hold what its table held, as for the program `retable shap`."""
     binary, text = data.startswith(b"RTFOREST"), b"retable-forest" in data[:4096]
     return Source(data, values_are_categories=binary or (text and b'"feature_levels"' in data),
-                  counts_categories=not binary and not text)
+                  counts_categories=not binary and not text,
+                  underscores=data[:4096].lstrip(b" \t\r\n").startswith(b"tree"))
 
 
 def read(model):
@@ -204,13 +207,23 @@ def _column(frame, place, model, source):
     return column.to_numpy(dtype=numpy.float64, na_value=numpy.nan)
 
 
-def _check_names(given, wanted):
+def _check_names(given, model, source):
+    names = source.names or model.feature_names or None
     given = [str(name) for name in given]
-    same = [str(name).replace(" ", "_") for name in wanted]
-    if [name.replace(" ", "_") for name in given] == same:
+    made_up = [f"Column_{f}" for f in range(model.features)]  # LightGBM's, for columns without names
+    if names is None and sorted(given) == sorted(made_up):
+        names = made_up
+    if names is None:
         return
-    missing = [str(name) for name in wanted if str(name) not in given][:5]
-    extra = [name for name in given if name not in [str(w) for w in wanted]][:5]
+    wanted = [str(name) for name in names]
+    if source.underscores:
+        given, wanted = ([name.replace(" ", "_") for name in each] for each in (given, wanted))
+        if len(set(given)) < len(given):
+            raise ValueError(f"two columns have one name, with LightGBM's underscores for spaces: {given}")
+    if given == wanted:
+        return
+    missing = [name for name in wanted if name not in given][:5]
+    extra = [name for name in given if name not in wanted][:5]
     if not missing and not extra:
         raise ValueError("the columns are in another order than the model's features: "
                          "X[model's names] puts them right")
@@ -233,13 +246,8 @@ def _check_categories(frame, model):
 
 
 def _frame_rows(frame, model, source):
-    names = source.names or model.feature_names or None
     check_width(frame.shape[1], model)
-    made_up = [f"Column_{f}" for f in range(model.features)]  # LightGBM's, for columns without names
-    if names is None and sorted(map(str, frame.columns)) == sorted(made_up):
-        names = made_up
-    if names is not None:
-        _check_names(frame.columns, names)
+    _check_names(frame.columns, model, source)
     _check_categories(frame, model)
     rows = numpy.empty(frame.shape, numpy.float64)
     for place in range(frame.shape[1]):

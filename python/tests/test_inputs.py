@@ -304,6 +304,33 @@ def test_files_check_the_names_of_a_frame(tmp_path):
         explainer.shap_values(frame.set_axis(["Column_1", "Column_0", "Column_2"], axis=1))
 
 
+def test_names_that_differ_by_spaces_alone(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    frame, y = normal()
+    spaces = frame.set_axis(["a b", "a_b", "c"], axis=1)
+    model = xgboost.XGBRegressor(n_estimators=3).fit(spaces, y)
+    model.save_model(tmp_path / "m.json")
+    for model in (model, tmp_path / "m.json", ensemble.RandomForestRegressor(3).fit(spaces, y)):
+        explainer = retable.TreeExplainer(model)
+        assert explainer.shap_values(spaces).shape == (300, 3)
+        with pytest.raises(ValueError, match="another order"):
+            explainer.shap_values(spaces[["a_b", "a b", "c"]])
+        with pytest.raises(ValueError, match=r"missing \['a b'\], unknown \[\]"):
+            explainer.shap_values(spaces.set_axis(["a_b", "a_b", "c"], axis=1))
+    spaces = frame.set_axis(["a b", "b", "c"], axis=1)
+    model = lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(spaces, y)
+    model.booster_.save_model(tmp_path / "m.txt")
+    for model in (model, tmp_path / "m.txt"):
+        explainer = retable.TreeExplainer(model)
+        for names in (["a b", "b", "c"], ["a_b", "b", "c"]):
+            assert explainer.shap_values(frame.set_axis(names, axis=1)).shape == (300, 3)
+        with pytest.raises(ValueError, match="another order"):
+            explainer.shap_values(spaces[["b", "a b", "c"]])
+        with pytest.raises(ValueError, match="two columns have one name"):
+            explainer.shap_values(frame.set_axis(["a b", "a_b", "c"], axis=1))
+
+
 def test_boolean_categories():
     lightgbm = pytest.importorskip("lightgbm")
     frame, y = normal()
