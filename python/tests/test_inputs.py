@@ -331,6 +331,23 @@ def test_names_that_differ_by_spaces_alone(tmp_path):
             explainer.shap_values(frame.set_axis(["a b", "a_b", "c"], axis=1))
 
 
+def test_names_of_one_row():
+    frame, y = normal()
+    model = xgboost.XGBRegressor(n_estimators=3).fit(frame, y)
+    explainer = retable.TreeExplainer(model)
+    row, want = frame.iloc[0], explainer.shap_values(frame[:1])[0]
+    for other in (row, row.reset_index(drop=True), row.set_axis([2, 1, 0])):
+        assert numpy.array_equal(explainer.shap_values(other), want)
+    nameless = xgboost.XGBRegressor(n_estimators=3).fit(frame.to_numpy(), y)
+    assert numpy.array_equal(retable.TreeExplainer(nameless).shap_values(row), want)
+    with pytest.raises(ValueError, match="another order"):
+        explainer.shap_values(row[["c", "b", "a"]])
+    with pytest.raises(ValueError, match=r"missing \['b'\], unknown \['d'\]"):
+        explainer.shap_interaction_values(row.rename({"b": "d"}))
+    with pytest.raises(ValueError, match="2 columns, the model 3"):
+        explainer.shap_values(row[["a", "b"]])
+
+
 def test_boolean_categories():
     lightgbm = pytest.importorskip("lightgbm")
     frame, y = normal()
