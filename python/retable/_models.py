@@ -123,7 +123,7 @@ def _retable(model):
     held = model.forest_
     return Source(held.to_bytes(), single_is_array=True,
                   names=None if names is None else [str(n) for n in names],
-                  state=lambda: model.forest_ is held)
+                  state=lambda: getattr(model, "forest_", None) is held)  # a fit that failed leaves none
 
 
 def _file(data):

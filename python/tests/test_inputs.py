@@ -421,6 +421,18 @@ def test_scikit_learn_models_trained_on_are_noticed():
                 explainer.shap_values(frame)
 
 
+def test_a_fit_that_failed_is_noticed():
+    pytest.importorskip("sklearn")
+    frame, y = normal()
+    model = retable.ensemble.ExtraTreesRegressor(3).fit(frame, y)
+    explainer = retable.TreeExplainer(model)
+    with pytest.raises(ValueError):
+        model.fit(frame, y * numpy.nan)
+    for call in (explainer.shap_values, explainer.shap_interaction_values):
+        with pytest.raises(RuntimeError, match="make a new one"):
+            call(frame)
+
+
 def test_interactions_refuse_background_rows(model, frame):
     explainer = retable.TreeExplainer(model, frame[:10])
     for call in (explainer.shap_interaction_values, explainer.top_interactions, explainer.interaction_index,
