@@ -187,7 +187,8 @@ def _column(frame, place, model, source):
     if kind == "category":
         categories = column.cat.categories
         if model.has_categories(place):
-            codes = _category_codes(model, place, categories.tolist(), name)
+            column = column.cat.remove_unused_categories()  # those that no row has matter to no library
+            codes = _category_codes(model, place, column.cat.categories.tolist(), name)
         elif source.counts_categories:
             codes = numpy.arange(len(categories), dtype=float)
         elif categories.dtype.kind in "biuf":

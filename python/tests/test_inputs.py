@@ -267,6 +267,18 @@ def test_unknown_categories():
         retable.TreeExplainer(model).shap_values(other)
 
 
+def test_categories_that_no_row_has():
+    frame = table(categories=1)
+    model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, targets(frame, "real"))
+    explainer = retable.TreeExplainer(model)
+    more = frame.copy()
+    more["feature 5"] = frame["feature 5"].cat.set_categories(["purple", *reversed(frame["feature 5"].cat.categories)])
+    assert numpy.array_equal(explainer.shap_values(more), explainer.shap_values(frame))
+    more.loc[3, "feature 5"] = "purple"
+    with pytest.raises(ValueError, match="purple"):
+        explainer.shap_values(more)
+
+
 def test_missing_words_of_a_column_of_strings():
     frame = table(categories=1)
     model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, targets(frame, "real"))
