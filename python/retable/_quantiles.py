@@ -103,7 +103,7 @@ class QuantileSketch:
 
     def _answer(self, ask, values):
         """What the call `ask` answers to the values in ascending order, in their own order and shape."""
-        asked = numpy.asarray(values, numpy.float64)
+        asked = numpy.ma.filled(numpy.ma.asarray(values, numpy.float64), numpy.nan)  # which is refused
         flat = asked.reshape(-1)
         order = numpy.argsort(flat, kind="stable")
         answer = numpy.empty(len(order))
@@ -112,7 +112,8 @@ class QuantileSketch:
 
     def quantile(self, q):
         """The value of rank floor(n q), counted from 0, of the n sorted values; the last one for q = 1. Where the values
-        are decimals but for the rounding of their type, the decimal: of float32 0.2 it is the double 0.2.
+        are decimals but for the rounding of their type, the decimal: of float32 0.2 it is the double 0.2. The smallest
+        and the largest value are answered as they came: of float32 0.2 alone 0.20000000298023224.
 
         Parameters
         ----------
@@ -127,7 +128,7 @@ class QuantileSketch:
         Raises
         ------
         ValueError
-            For q outside of [0, 1].
+            For q outside of [0, 1], NaN or masked.
         RuntimeError
             For an empty sketch, and where the moments do not determine an answer.
         """
@@ -140,7 +141,8 @@ class QuantileSketch:
 
     def cdf(self, x):
         """The fraction of values that are at most x, as datasketches' get_rank with inclusive=True: of x's shape.
-        Decimals count as equal where they are but for the rounding of the values' type. Raises as `quantile` does."""
+        Decimals count as equal where they are but for the rounding of the values' type. ValueError for an x that is NaN
+        or masked, RuntimeError as of `quantile`."""
         return self._answer("cdf", x)
 
     # datasketches' names for the same.

@@ -163,6 +163,15 @@ def test_masked_values_are_missing():
     assert retable.QuantileSketch().update(numpy.ma.masked).n == 0
 
 
+def test_masked_questions_are_refused():
+    sketch = retable.QuantileSketch().update(numpy.arange(101.0))
+    for ask in (sketch.quantile, sketch.rank_bound, sketch.cdf):
+        for asked in (numpy.ma.array([0.1, 0.5], mask=[False, True]), numpy.ma.masked):
+            with pytest.raises(ValueError, match="nan"):
+                ask(asked)
+        assert numpy.array_equal(ask(numpy.ma.array([0.1, 0.5])), ask([0.1, 0.5]))
+
+
 def test_columns_of_a_frame():
     pandas = pytest.importorskip("pandas")
     x = numpy.random.default_rng(3).normal(size=(5000, 3))
