@@ -1,13 +1,36 @@
 """Quantile sketches."""
 
 import operator
+import os
 import threading
+import weakref
 
 import numpy
 
 from . import _device, _retable
 
 _BLOCK = 1 << 24  # values added at a time, so that Ctrl-C is seen between
+
+_fork = threading.RLock()
+_locks = weakref.WeakValueDictionary()  # of all sketches
+_held = []  # for a fork
+
+
+def _before_fork():
+    """Waits for the calls of other threads: the child has whole sketches and free locks."""
+    _fork.acquire()
+    for lock in filter(None, [reference() for reference in _locks.valuerefs()]):
+        lock.acquire()
+        _held.append(lock)
+
+
+def _after_fork():
+    while _held:
+        _held.pop().release()
+    _fork.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def _floats(values):
@@ -43,7 +66,7 @@ class QuantileSketch:
     intervals; the answer is the distribution of maximum entropy with these moments (after Mitchell, Frank,
     Holmes, "An Empirical Study of Moment Estimators for Quantile Approximation", ACM TODS 2021). Each answer
     has a bound on its error of rank, `rank_bound`, that holds for every stream. Calls from several threads take
-    turns; threads that each have a sketch do not, and `merge` joins these.
+    turns; threads that each have a sketch do not, and `merge` joins these. A fork waits for the calls of other threads.
 
     Examples
     --------
@@ -58,7 +81,8 @@ class QuantileSketch:
         self._hold(_retable.QuantileSketch(operator.index(order), bool(log), device))
 
     def _hold(self, sketch):
-        self._sketch, self._lock = sketch, threading.Lock()
+        self._sketch, self._lock = sketch, threading.RLock()  # a signal's handler may interrupt a call
+        _locks[id(self._lock)] = self._lock
         return self
 
     @classmethod

@@ -52,7 +52,8 @@ class TreeExplainer:
     Exact Gauss-Legendre quadrature: O(trees * leaves * depth) a row. Path-dependent values are those of
     Lundberg et al. 2020, "From local explanations to global understanding with explainable AI for trees";
     method and bounds in algorithms/treeshap/README.md. Calls from several threads take turns. The explainer keeps
-    a copy of the model, none of the rows.
+    a copy of the model, none of the rows. In a process that was forked while another thread was in a call of the
+    explainer, its calls wait for ever: make a new one there.
 
     Examples
     --------

@@ -81,6 +81,57 @@ def test_fork_after_use():
     assert done.returncode == 0, (done.returncode, done.stderr)
 
 
+def test_fork_while_a_thread_is_in_a_sketch():
+    code = """
+import os, signal, sys, threading, numpy, retable
+x = numpy.random.default_rng(0).normal(size=10**5)
+sketch, stop = retable.QuantileSketch().update(x), threading.Event()
+def work():
+    while not stop.is_set():
+        sketch.update(x).quantile([0.1, 0.5, 0.9])
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+ended = []
+for _ in range(10):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        whole = sketch.n % len(x) == 0 and abs(sketch.quantile(0.5) - numpy.median(x)) < 0.01
+        retable.QuantileSketch().merge(sketch)
+        os._exit(0 if whole else 3)
+    ended.append(os.waitpid(child, 0)[1])
+stop.set()
+for thread in threads:
+    thread.join()
+sys.exit(str(ended) if any(ended) else 0)
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_signal_is_handled_by_a_call_of_the_sketch_that_it_interrupts():
+    code = """
+import signal, numpy, retable
+x = numpy.random.default_rng(0).normal(size=10**5)
+sketch, seen = retable.QuantileSketch().update(x), []
+def handle(*_):
+    sketch.update(x)
+    seen.append((sketch.n, sketch.quantile(0.5)))
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.005)
+calls = 1
+while len(seen) < 100:
+    sketch.update(x)
+    calls += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert all(n % len(x) == 0 and abs(q - numpy.median(x)) < 0.01 for n, q in seen), seen
+assert sketch.n == (calls + len(seen)) * len(x)
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_interrupt_ends_a_long_explanation():
     xgboost = pytest.importorskip("xgboost")
     del xgboost
