@@ -1,6 +1,5 @@
 """Quantile sketches."""
 
-import operator
 import os
 import threading
 import weakref
@@ -8,6 +7,7 @@ import weakref
 import numpy
 
 from . import _device, _retable
+from ._shuffle import _count
 
 _BLOCK = 1 << 24  # values added at a time, so that Ctrl-C is seen between
 
@@ -58,6 +58,11 @@ class QuantileSketch:
     device : {"cpu", "cuda"}
         Who sums the values.
 
+    Raises
+    ------
+    ValueError
+        For parameters outside of these.
+
     Notes
     -----
     NaN is a missing value and skipped; infinite values are counted and answered at the ends. `update` costs
@@ -78,7 +83,7 @@ class QuantileSketch:
     """
 
     def __init__(self, order=15, log=False, device="cpu"):
-        self._hold(_retable.QuantileSketch(operator.index(order), bool(log), device))
+        self._hold(_retable.QuantileSketch(_count(order, "order", 1, 15), bool(log), device))
 
     def _hold(self, sketch):
         self._sketch, self._lock = sketch, threading.RLock()  # a signal's handler may interrupt a call
@@ -242,4 +247,4 @@ def sketch_columns(table, order=15, log=False):
             or any(stride % table.itemsize for stride in table.strides)):
         table = _floats(table).reshape(table.shape)
     return [QuantileSketch._of(s) for s in
-            _retable.sketch_columns(table, operator.index(order), bool(log))]
+            _retable.sketch_columns(table, _count(order, "order", 1, 15), bool(log))]

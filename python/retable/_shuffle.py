@@ -15,18 +15,15 @@ _METHODS = """method : {"Partition", "FisherYates", "Rectangle", "Shuffle", ...}
         Where the items are moved; host memory takes the way to the GPU and back."""
 
 
-def _seed(seed):
-    seed = operator.index(seed)
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed {seed} is not in 0 .. 2**64 - 1")
-    return seed
-
-
-def _count(value, name):
+def _count(value, name, least=0, most=2**64 - 1):
     value = operator.index(value)
-    if value < 0:
-        raise ValueError(f"{name} is {value}: give 0 or more")
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}: give {least} to {most}")
     return value
+
+
+def _seed(seed):
+    return _count(seed, "seed")
 
 
 def permutation(n, seed, *, method="Partition", device="cpu"):
@@ -177,6 +174,11 @@ class Permutation:
         Up to 2**63.
     seed : int
         One seed, one order.
+
+    Raises
+    ------
+    ValueError
+        For an n or seed outside of these.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 """SHAP values of tree ensembles, in shap's shapes."""
 
-import operator
 import time
 import types
 
 import numpy
 
 from . import _device, _models, _retable
+from ._shuffle import _count
 
 _ROWS = 4096  # rows explained at a time on a processor, so that Ctrl-C is seen between
 
@@ -45,7 +45,7 @@ class TreeExplainer:
     Raises
     ------
     TypeError, ValueError
-        For what is no such model, with what is wrong.
+        For what is no such model, with what is wrong, and for options that are none of these.
 
     Notes
     -----
@@ -82,7 +82,7 @@ class TreeExplainer:
         self.feature_names = list(names) or None
         if feature_names is not None and len(self.feature_names or []) != native.features:
             raise ValueError(f"{len(feature_names)} feature_names for a model of {native.features} features")
-        self._prepare(native, rows, (device, precision, operator.index(threads)))
+        self._prepare(native, rows, (device, precision, _count(threads, "threads", most=2**31 - 1)))
 
     def _prepare(self, native, background, options):
         device, precision, threads = options
@@ -257,9 +257,7 @@ class TreeExplainer:
         values : numpy.ndarray
             (rows, k), or (rows, outputs, k): the interaction value of each, in float; 0 where there is none.
         """
-        k = operator.index(k)
-        if k < 1:
-            raise ValueError(f"k is {k}: give 1 or more")
+        k = _count(k, "k", 1)
         rows = numpy.ascontiguousarray(self._rows(X)[0], numpy.float64)
         begin, features, found = self._explainer.top_interactions(rows, k)
         pairs = numpy.full((len(rows) * self._outputs, k, 2), -1, numpy.int32)
@@ -291,7 +289,7 @@ class TreeExplainer:
             For each row {(features ...): value} of the sets whose index is not zero; for several outputs a
             list of one dictionary an output.
         """
-        order = operator.index(order)
+        order = _count(order, "order", 1, 2**31 - 1)
         if index not in ("shapley", "banzhaf"):
             raise ValueError(f"index {index!r} is none of shapley, banzhaf")
         rows = numpy.ascontiguousarray(self._rows(X)[0], numpy.float64)

@@ -1,6 +1,5 @@
 """Shapley values of any function, by sampling under a budget."""
 
-import operator
 from dataclasses import dataclass
 
 import numpy
@@ -56,11 +55,16 @@ def permutations(d, n, method="Sobol", seed=0, **options):
     weights : numpy.ndarray
         n weights of sum 1: the weighted mean of a function over the orders estimates its mean over all.
 
+    Raises
+    ------
+    ValueError
+        For arguments outside of these, and for a method or an option that is not there.
+
     Notes
     -----
     Mitchell, Cooper, Frank, Holmes, "Sampling Permutations for Shapley Value Estimation", JMLR 23(43), 2022.
     """
-    return _retable.shapley_permutations(operator.index(d), _count(n, "n"), _method(method, samplers()),
+    return _retable.shapley_permutations(_count(d, "d", 1, 65535), _count(n, "n"), _method(method, samplers()),
                                          _seed(seed), options)
 
 
@@ -162,8 +166,8 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
     background, x = _data(background, x)
     game = _game(f, background, x)
     values, errors, asked = _retable.shapley_estimate(
-        len(x), game, operator.index(budget), _method(method, estimators()), _seed(seed), operator.index(repeats),
-        options)
+        len(x), game, _count(budget, "budget", 0, 2**63 - 1), _method(method, estimators()), _seed(seed),
+        _count(repeats, "repeats", 1, 2**31 - 1), options)
     if len(errors) == 0:
         errors = numpy.full(len(x), numpy.nan)
     nobody = numpy.zeros((1, len(x)))

@@ -177,7 +177,7 @@ def test_models_that_are_no_tree_or_not_fitted():
 
 
 def test_options_that_are_not_there(model):
-    for options in ({"device": "tpu"}, {"precision": "half"}, {"threads": -1},
+    for options in ({"device": "tpu"}, {"precision": "half"}, {"threads": -1}, {"threads": 2**40},
                     {"model_output": "probability"}, {"feature_perturbation": "none"},
                     {"feature_perturbation": "interventional"}, {"data": numpy.empty((0, 6))}):
         with pytest.raises(ValueError):
@@ -465,6 +465,13 @@ def test_columns_that_were_not_the_categories():
         explainer.shap_values(frame)
     codes = numpy.column_stack([frame.c, frame.o.cat.codes])
     assert numpy.allclose(explainer.shap_values(codes), model.predict(frame, pred_contrib=True)[:, :-1], atol=1e-5)
+
+
+def test_whole_numbers_beyond_any_use(explainer, x):
+    for call in (lambda: explainer.top_interactions(x, 2**64), lambda: explainer.interaction_index(x, 2**40),
+                 lambda: explainer.top_interactions(x, 0), lambda: explainer.interaction_index(x, 0)):
+        with pytest.raises(ValueError, match="give 1 to"):
+            call()
 
 
 def test_explanations_of_one_row(frame, explainer, x):

@@ -102,6 +102,8 @@ def test_epochs_and_samplers():
 def test_wrong_arguments():
     for call in (lambda: retable.permutation(-1, 0), lambda: retable.permutation(10, -1),
                  lambda: retable.permutation(10, 2**64), lambda: retable.sample(3, 4, 0),
+                 lambda: retable.permutation(2**64, 0), lambda: retable.Permutation(2**64, 0),
+                 lambda: retable.Permutation(2**63 + 1, 0), lambda: retable.sample(10, 2**64, 0),
                  lambda: retable.permutation(2**31 + 1, 0, method="Rectangle"), lambda: retable.sample(2**62, 2**61, 0),
                  lambda: retable.shuffle(5.0, 0), lambda: retable.permutation(5, 0, method="none"),
                  lambda: retable.permutation(5, 0, method="Gather"),

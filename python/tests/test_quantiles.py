@@ -197,13 +197,16 @@ def test_wrong_arguments():
         sketch.quantile(numpy.nan)
     with pytest.raises(ValueError, match="order"):
         retable.QuantileSketch(16)
+    with pytest.raises(ValueError, match="order is 2147483648: give 1 to 15"):
+        retable.QuantileSketch(2**31)
     for make in (lambda: retable.QuantileSketch(order=0), lambda: retable.QuantileSketch(order=16),
                  lambda: retable.QuantileSketch(device="tpu"),
                  lambda: retable.QuantileSketch.from_bytes(b""),
                  lambda: retable.QuantileSketch.from_bytes(b"x" * 84),
                  lambda: retable.QuantileSketch.from_bytes(sketch.to_bytes()[:-1] + b"?"),
                  lambda: sketch.merge(retable.QuantileSketch(order=7)),
-                 lambda: retable.sketch_columns(numpy.zeros(3))):
+                 lambda: retable.sketch_columns(numpy.zeros(3)),
+                 lambda: retable.sketch_columns(numpy.zeros((3, 1)), order=2**31)):
         with pytest.raises(ValueError):
             make()
     for wrong in ("text", ["a"], numpy.array([object()]), 1j, numpy.array([1, "NaT"], "m8[s]")):

@@ -140,7 +140,10 @@ def test_a_call_has_so_many_numbers_at_most():
 
 def test_wrong_arguments():
     for call in (lambda: shapley.permutations(0, 5), lambda: shapley.permutations(5, -1),
-                 lambda: shapley.permutations(4, 2**62, "MC"),
+                 lambda: shapley.permutations(4, 2**62, "MC"), lambda: shapley.permutations(2**31, 1),
+                 lambda: shapley.permutations(5, 2**64), lambda: shapley.permutations(65536, 1),
+                 lambda: shapley.estimate(model, BACKGROUND, X, budget=2**63),
+                 lambda: shapley.estimate(model, BACKGROUND, X, repeats=2**31),
                  lambda: shapley.permutations(5, 5, "none"),
                  lambda: shapley.permutations(5, 5, nothing=3),
                  lambda: shapley.estimate(model, BACKGROUND, X[:4]),
