@@ -208,8 +208,16 @@ def _column(frame, place, model, source):
     return column.to_numpy(dtype=numpy.float64, na_value=numpy.nan)
 
 
+def feature_names(model, source):
+    """The model's names, or None."""
+    try:
+        return source.names or model.feature_names or None
+    except UnicodeDecodeError:
+        raise ValueError("the model has a feature name that is not UTF-8: write its file in UTF-8") from None
+
+
 def _check_names(given, model, source):
-    names = source.names or model.feature_names or None
+    names = feature_names(model, source)
     given = [str(name) for name in given]
     made_up = [f"Column_{f}" for f in range(model.features)]  # LightGBM's, for columns without names
     if names is None and sorted(given) == sorted(made_up):

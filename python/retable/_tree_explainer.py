@@ -78,8 +78,8 @@ class TreeExplainer:
             rows = numpy.ascontiguousarray(_models.as_rows(data, native, source)[0], numpy.float64)
             if len(rows) == 0:
                 raise ValueError("data has no rows")
-        names = feature_names if feature_names is not None else source.names or native.feature_names
-        self.feature_names = list(names) or None
+        names = feature_names if feature_names is not None else _models.feature_names(native, source)
+        self.feature_names = None if names is None else list(names) or None
         if feature_names is not None and len(self.feature_names or []) != native.features:
             raise ValueError(f"{len(feature_names)} feature_names for a model of {native.features} features")
         self._prepare(native, rows, (device, precision, _count(threads, "threads", most=2**31 - 1)))

@@ -360,6 +360,20 @@ def test_names_of_one_row():
         explainer.shap_values(row[["a", "b"]])
 
 
+def test_names_that_are_not_utf_8():
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, y = normal()
+    model = lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(frame.rename(columns={"a": "speed"}), y)
+    data = model.booster_.model_to_string().encode().replace(b"speed", b"sp\xe9ed")
+    for make in (lambda: retable.TreeExplainer(data),
+                 lambda: retable.TreeExplainer(data, feature_names=list("abc")).shap_values(frame)):
+        with pytest.raises(ValueError, match="name that is not UTF-8"):
+            make()
+    explainer = retable.TreeExplainer(data, feature_names=list("abc"))
+    want = model.predict(frame.to_numpy(), pred_contrib=True)[:, :-1]
+    assert numpy.allclose(explainer.shap_values(frame.to_numpy()), want, atol=1e-5)
+
+
 def test_boolean_categories():
     lightgbm = pytest.importorskip("lightgbm")
     frame, y = normal()
