@@ -176,6 +176,24 @@ def test_models_that_are_no_tree_or_not_fitted():
         retable.TreeExplainer(LinearRegression().fit([[0], [1]], [0, 1]))
 
 
+def test_models_that_hold_a_tree_model():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    frame, y = normal()
+    pipeline = make_pipeline(StandardScaler(), ensemble.RandomForestRegressor(2))
+    search = GridSearchCV(pipeline, {"randomforestregressor__max_depth": [2]}, cv=2).fit(frame, y)
+    with pytest.raises(ValueError, match=r"GridSearchCV is not a tree model .*: give model\.best_estimator_"):
+        retable.TreeExplainer(search)
+    model = search.best_estimator_
+    with pytest.raises(ValueError, match=r"Pipeline is not a tree model .*: give model\[-1\], and rows"):
+        retable.TreeExplainer(model)
+    retable.TreeExplainer(model[-1]).shap_values(model[:-1].transform(frame), check_additivity=True)
+    with pytest.raises(ValueError, match="IsolationForest is not a tree model that retable reads: it reads"):
+        retable.TreeExplainer(ensemble.IsolationForest(n_estimators=2).fit(frame))
+
+
 def test_options_that_are_not_there(model):
     for options in ({"device": "tpu"}, {"precision": "half"}, {"threads": -1}, {"threads": 2**40},
                     {"model_output": "probability"}, {"feature_perturbation": "none"},
