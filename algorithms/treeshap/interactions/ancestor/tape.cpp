@@ -9,6 +9,7 @@
 #include "algorithms/treeshap/interactions/common/sums.hpp"
 #include "algorithms/treeshap/interactions/common/tile_tape.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -106,13 +107,51 @@ struct TileCall {
 struct TapeDraft {
   InteractionTape tape;
   std::vector<TileCall> calls;
+  std::vector<std::size_t> shared;  // heads of instructions that name a shared subtree
+
+  // Puts another one behind this.
+  void Append(TapeDraft next) {
+    InteractionTape& from = next.tape;
+    const std::uint32_t first_word = Count(tape.words.size());
+    const std::uint32_t first_tile = Count(tape.tiles.size());
+    for (const TileCall& call : next.calls) {
+      calls.push_back({call.tile + first_tile, call.head + first_word});
+    }
+    for (const std::size_t head : next.shared) {
+      float& subtree = from.words[head].y;
+      subtree = Word(std::bit_cast<std::uint32_t>(subtree) + Count(tape.subtrees.size()));
+    }
+    for (InteractionTile& tile : from.tiles) {
+      tile.first_word += first_word;
+      if (tile.above != InteractionTile::kNoTile) tile.above += first_tile;
+    }
+    for (SharedSubtree& subtree : from.subtrees) {
+      subtree.first_key += Count(tape.subtree_keys.size());
+    }
+    for (InteractionTile& tile : from.subtree_tiles) {
+      tile.first_word += Count(tape.subtree_words.size());
+    }
+    const auto append = [](const auto& more, auto& to) {
+      to.insert(to.end(), more.begin(), more.end());
+    };
+    append(from.words, tape.words);
+    append(from.tiles, tape.tiles);
+    append(from.subtrees, tape.subtrees);
+    append(from.subtree_tiles, tape.subtree_tiles);
+    append(from.subtree_words, tape.subtree_words);
+    append(from.subtree_keys, tape.subtree_keys);
+    tape.sizes.Take(from.sizes);
+    tape.subtree_sizes.Take(from.subtree_sizes);
+    tape.most_key_words = std::max(tape.most_key_words, from.most_key_words);
+    tape.subtree_width += from.subtree_width;
+  }
 };
 
 // Writes one tile, and those below it first.
 class TileWriter final : public TileCode<Cuts, 8> {
  public:
   TileWriter(const TilePass<Cuts>& pass, TapeDraft& draft, PathFeatures<LiveFeature> path)
-      : TileCode(pass, std::move(path)), draft_(draft), out_(draft.tape), calls_(draft.calls) {
+      : TileCode(pass, std::move(path)), draft_(draft), out_(draft.tape) {
     for (LiveFeature& live : path_) live.state = -1;
     factors_ = path_.size();
   }
@@ -128,8 +167,9 @@ class TileWriter final : public TileCode<Cuts, 8> {
     const std::size_t first_op = out_.words.size() - ops_.size();
     for (const auto& [below, head] : below_) {
       out_.tiles[below].above = number;
-      calls_.push_back({below, first_op + head});
+      draft_.calls.push_back({below, first_op + head});
     }
+    for (const std::size_t head : shared_) draft_.shared.push_back(first_op + head);
     return number;
   }
 
@@ -161,10 +201,10 @@ class TileWriter final : public TileCode<Cuts, 8> {
     words.insert(words.end(), factors.begin(), factors.end());
     words.insert(words.end(), ops_.begin(), ops_.end());
     tile.words = Count(words.size()) - tile.first_word;
-    sizes.words = std::max(sizes.words, tile.words);
-    sizes.interactions = std::max(sizes.interactions, tile.interactions);
-    sizes.features = std::max(sizes.features, tile.features);
-    sizes.slots = std::max(sizes.slots, static_cast<std::uint32_t>(slots_));
+    sizes.Take({.words = tile.words,
+                .interactions = tile.interactions,
+                .features = tile.features,
+                .slots = static_cast<std::uint32_t>(slots_)});
     return tile;
   }
 
@@ -315,6 +355,7 @@ class TileWriter final : public TileCode<Cuts, 8> {
     std::vector<std::uint32_t> list;
     const InteractionTile tile = TileWriter(pass_, draft_, path_).WriteSubtree(planned.root, list);
     subtree.width = Count(static_cast<std::size_t>(pass_.points + 3) / 4 + (list.size() + 3) / 4);
+    shared_.push_back(ops_.size());
     Head(ancestor::kShared, Count(out_.subtrees.size()), tile.interactions, subtree.width);
     for (std::uint32_t& word : list) word = SlotOf(word) << ancestor::kSumShift;
     Words(list, ops_);
@@ -327,10 +368,11 @@ class TileWriter final : public TileCode<Cuts, 8> {
 
   TapeDraft& draft_;
   InteractionTape& out_;
-  std::vector<TileCall>& calls_;
   std::size_t factors_ = 0;
-  bool in_subtree_ = false;      // a shared one
-  std::vector<TileCall> below_;  // heads counted from the first instruction
+  bool in_subtree_ = false;  // a shared one
+  // Heads are counted from the first instruction.
+  std::vector<TileCall> below_;
+  std::vector<std::size_t> shared_;
   std::vector<std::uint32_t> features_;
   std::vector<Float4> state_words_;
   std::uint32_t states_ = 0;
@@ -368,11 +410,11 @@ InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
   const std::int32_t subtree_leaves = std::min(options.subtree_leaves, ancestor::kMostStackSlots);
   if (subtree_leaves > 0) out.ranks = RankTable(model);
   const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
-  std::map<std::pair<int, bool>, TapeDraft> drafts;
-  std::map<int, QuadratureRule> rules;
-  for (const AnnotatedTree& tree : model.trees) {
-    out.bound += LargestLeaf(tree);
-    if (tree.nodes[0].feature < 0) continue;
+  using Drafts = std::map<std::pair<int, bool>, TapeDraft>;  // by points and width
+  std::vector<Drafts> of_trees(model.trees.size());
+  ParallelFor(of_trees.size(), [&](std::size_t t) {
+    const AnnotatedTree& tree = model.trees[t];
+    if (tree.nodes[0].feature < 0) return;
     const auto planned = PlanSubtrees(tree, out.ranks, subtree_leaves);
     Cuts cuts;
     for (const PlannedSubtree& subtree : planned) {
@@ -382,18 +424,25 @@ InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
     TilePlanner(tree, options, cuts).Run();
     const int points = FloatPoints(tree);
     const bool wide = tree.path_features > ancestor::kFewPositions;
-    if (!rules.contains(points)) rules[points] = GaussLegendre(points);
+    const QuadratureRule rule = GaussLegendre(points);
     std::size_t begin = 0;
     const std::vector<int> sizes = wide ? std::vector{8} : std::vector{4, 6, 8};
     for (const int size : Passes(points, sizes)) {
-      TapeDraft& draft = drafts[{size, wide}];
-      draft.tape.points = size;
-      draft.tape.wide = wide;
-      TileWriter({tree, rules[points], begin, size, offsets, cuts}, draft, {}).Write(0);
+      TapeDraft& draft = of_trees[t][{size, wide}];
+      TileWriter({tree, rule, begin, size, offsets, cuts}, draft, {}).Write(0);
       begin += static_cast<std::size_t>(size);
     }
+  });
+  Drafts drafts;
+  for (std::size_t t = 0; t < of_trees.size(); ++t) {
+    out.bound += LargestLeaf(model.trees[t]);
+    for (auto& [key, draft] : of_trees[t]) drafts[key].Append(std::move(draft));
   }
-  for (auto& [key, draft] : drafts) out.tapes.push_back(Ordered(std::move(draft)));
+  for (auto& [key, draft] : drafts) {
+    draft.tape.points = key.first;
+    draft.tape.wide = key.second;
+    out.tapes.push_back(Ordered(std::move(draft)));
+  }
   out.sums = NumberSums(out.tapes, [](InteractionTape& tape, const InteractionTile& tile) {
     return WordsFrom(tape.words, tile.first_word + (tile.features + 3) / 4, tile.interactions);
   });

@@ -42,6 +42,7 @@
 //!   kEnd
 //! The head's first word is op | length << 8, so that the next instruction can be read ahead.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -85,6 +86,14 @@ struct InteractionTile : TapeTile {  // its result is K
 struct InteractionSizes {
   std::uint32_t words = 0, interactions = 0, features = 0, slots = 0;
   std::uint32_t shared_slots = 0;  //!< stack slots in shared memory, chosen by the launch
+
+  //! The larger of both.
+  void Take(const InteractionSizes& other) {
+    words = std::max(words, other.words);
+    interactions = std::max(interactions, other.interactions);
+    features = std::max(features, other.features);
+    slots = std::max(slots, other.slots);
+  }
 };
 
 //! All trees, or passes of trees, of one number of points.

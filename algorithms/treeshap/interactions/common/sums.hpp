@@ -3,9 +3,11 @@
 //! Tiles and the sums of a row, which both tapes of interaction values
 //! (interactions/ancestor/tape.hpp, interactions/derivative/tape.hpp) number in the same way.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -42,30 +44,36 @@ struct TapeTile {
 };
 
 //! Numbers the interactions of all tiles, output by output, and overwrites each list with the
-//! numbers. `list` gives the list of a tile in a tape, as words. O(n log m), n entries of all
+//! numbers. `list` gives the list of a tile in a tape, as words. O(n + m log m), n entries of all
 //! lists, m distinct ones
 template <class Tape, class List>
 std::vector<InteractionSum> NumberSums(std::vector<Tape>& tapes, List list) {
-  const auto visit = [&](auto&& function) {
-    for (Tape& tape : tapes) {
-      for (const auto& tile : tape.tiles) {
-        for (float& word : list(tape, tile)) {
-          function(std::pair(tile.group, std::bit_cast<std::uint32_t>(word)), word);
-        }
-      }
-    }
-  };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
-  visit([&](auto pair, float&) { numbers.try_emplace(pair, 0); });
-  std::vector<InteractionSum> sums;
-  std::uint32_t high = 0;
-  for (auto& [pair, number] : numbers) {
-    number = static_cast<std::uint32_t>(sums.size());
-    if (pair.second < TriangleIndex(high, 0)) high = 0;  // the next output's first
-    while (TriangleIndex(high + 1, 0) <= pair.second) ++high;
-    sums.push_back({pair.first, high, pair.second - TriangleIndex(high, 0)});
+  std::map<std::uint32_t, std::vector<std::span<float>>> lists;  // of each output
+  for (Tape& tape : tapes) {
+    for (const auto& tile : tape.tiles) lists[tile.group].push_back(list(tape, tile));
   }
-  visit([&](auto pair, float& word) { word = std::bit_cast<float>(numbers.at(pair)); });
+  constexpr std::uint32_t kNone = ~0u;
+  std::vector<std::uint32_t> number_of;  // by pair, of the output at hand
+  std::vector<InteractionSum> sums;
+  for (auto& [group, words] : lists) {
+    std::vector<std::uint32_t> pairs;
+    for (const float word : std::views::join(words)) {
+      const auto pair = std::bit_cast<std::uint32_t>(word);
+      if (pair >= number_of.size()) number_of.resize(std::size_t{pair} + 1, kNone);
+      if (std::exchange(number_of[pair], 0) == kNone) pairs.push_back(pair);
+    }
+    std::ranges::sort(pairs);
+    std::uint32_t high = 0;
+    for (const std::uint32_t pair : pairs) {
+      while (TriangleIndex(high + 1, 0) <= pair) ++high;
+      number_of[pair] = static_cast<std::uint32_t>(sums.size());
+      sums.push_back({group, high, pair - TriangleIndex(high, 0)});
+    }
+    for (float& word : std::views::join(words)) {
+      word = std::bit_cast<float>(number_of[std::bit_cast<std::uint32_t>(word)]);
+    }
+    for (const std::uint32_t pair : pairs) number_of[pair] = kNone;
+  }
   return sums;
 }
 
