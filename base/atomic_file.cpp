@@ -195,8 +195,11 @@ void AtomicFile::Open() {
   } else {
     file = OpenNamed();
   }
-  // Who could not read the old file cannot read the new one. Some file systems have no modes.
-  if (file >= 0 && replaces) fchmod(file, old.st_mode & 0777);
+  // Who could not read the old file cannot read the new one: a group that is another one may not.
+  if (file >= 0 && replaces) {
+    const bool same_group = fchown(file, static_cast<uid_t>(-1), old.st_gid) == 0;
+    fchmod(file, old.st_mode & (same_group ? 0777 : 0707));  // some file systems have no modes
+  }
   file_ = file < 0 ? nullptr : fdopen(file, "wb");
 }
 

@@ -36,7 +36,7 @@ TEST(Parallel, ExceptionsPassOn) {
 TEST(Parallel, ALoopWithinABodyRunsToItsEndWhenAnotherBodyFails) {
   for (int round = 0; round < 5; ++round) {
     std::atomic<bool> within = false;
-    std::atomic<int> bodies = 0, at_the_end = 1000;
+    std::atomic<int> bodies = 0, at_the_end = -1;
     const auto fail_or_work = [&](std::size_t i) {
       if (i == 0) {
         for (int wait = 0; wait < 1000 && !within; ++wait) std::this_thread::yield();
@@ -50,7 +50,9 @@ TEST(Parallel, ALoopWithinABodyRunsToItsEndWhenAnotherBodyFails) {
       at_the_end = bodies.load();
     };
     EXPECT_THROW(ParallelFor(2, fail_or_work), std::runtime_error);
-    EXPECT_EQ(at_the_end, 1000);
+    if (within) {
+      EXPECT_EQ(at_the_end, 1000);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -80,14 +81,15 @@ std::size_t RowStream::Column(const std::vector<std::string>& columns, const std
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (std::ranges::equal(columns[i], feature, same)) found.push_back(i);
   }
-  if (found.size() > 1) {
-    std::erase_if(found, [&](std::size_t i) { return Contains(ignore, columns[i]); });
-  }
+  std::vector<std::size_t> kept;
+  std::ranges::copy_if(found, std::back_inserter(kept),
+                       [&](std::size_t i) { return !Contains(ignore, columns[i]); });
+  if (!kept.empty()) found = kept;
   if (found.empty()) {
     throw std::invalid_argument(path_ + " has no column \"" + feature +
                                 "\", a feature of the model" + Nearest(feature, columns));
   }
-  if (found.size() > 1) {
+  if (kept.size() > 1) {
     throw std::invalid_argument(path_ + " has the columns \"" + columns[found[0]] + "\" and \"" +
                                 columns[found[1]] + "\", and LightGBM calls both \"" + feature +
                                 "\": leave one out with --ignore, or rename it");

@@ -28,12 +28,9 @@ std::vector<std::string_view> Lines(std::string_view text, const std::string& fi
   const bool csv = FormatOf(file) == TableFormat::kCsv;
   CsvRecords records({text, file}, {.quotes = csv, .blank_lines = !csv, .utf8 = false});
   std::vector<std::string_view> lines;
-  CsvFields fields;
   for (CsvRecord record; records.Next(record);) {
-    if (csv && lines.empty()) {
-      fields.Split(record, file);
-      if (fields.size() == 1) records.RefuseBlankLines();
-    }
+    const bool one_column = record.text.find_first_of(",;\t") == std::string_view::npos;
+    if (csv && lines.empty() && one_column) records.RefuseBlankLines();
     lines.emplace_back(record.text.data(), record.text.size() + record.end.size());
   }
   return lines;

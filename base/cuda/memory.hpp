@@ -150,7 +150,7 @@ class PinnedArray {
  private:
   void Free() {
     if (pinned_) cudaHostUnregister(data_);
-    FreeLarge(data_);
+    FreePages(data_, size_ * sizeof(T));
     data_ = nullptr;
     size_ = 0;
     pinned_ = false;

@@ -19,9 +19,11 @@ namespace retable {
 void* AllocateLarge(std::size_t bytes);
 void FreeLarge(void* memory) noexcept;
 
-//! Whole pages that hold nothing else, for what locks memory page by page: those of large arrays
-//! are brought by all threads. FreeLarge gives them back. @throws std::bad_alloc
+//! Whole pages that hold nothing else, for what locks memory page by page. All threads bring them,
+//! and a forked process has none of them: else a locked page might become the child's when it is
+//! written to. @throws std::bad_alloc
 void* AllocatePages(std::size_t bytes);
+void FreePages(void* memory, std::size_t bytes) noexcept;
 
 //! An allocator whose values are not initialised where nothing is given to initialise them with.
 template <class T>

@@ -282,7 +282,7 @@ def as_rows(x, model, source):
         x = x.to_pandas()
     if hasattr(x, "iloc") and hasattr(x, "columns"):
         return _frame_rows(x, model, source), False
-    if hasattr(x, "iloc") and x.index.dtype.kind not in "iu":  # a frame's row
+    if hasattr(x, "iloc") and x.index.dtype.kind not in "iuf":  # a frame's row
         check_width(len(x), model)
         _check_names(x.index, model, source)
     if hasattr(x, "toarray"):

@@ -86,8 +86,9 @@ class QuantileSketch:
         self._hold(_retable.QuantileSketch(_count(order, "order", 1, 15), bool(log), device))
 
     def _hold(self, sketch):
-        self._sketch, self._lock = sketch, threading.RLock()  # a signal's handler may interrupt a call
-        _locks[id(self._lock)] = self._lock
+        with _fork:  # one that is under way waits for all locks
+            self._sketch, self._lock = sketch, threading.RLock()  # a signal's handler may interrupt a call
+            _locks[id(self._lock)] = self._lock
         return self
 
     @classmethod

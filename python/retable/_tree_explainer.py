@@ -165,7 +165,7 @@ class TreeExplainer:
         X : array_like, pandas.DataFrame or pyarrow.Table of shape (rows, features)
             NaN is a missing value. A frame's columns bear the model's names, in the model's order; columns
             of categories are taken by the model's own list. One row of shape (features,) is taken too; the names
-            of a pandas.Series are compared as a frame's, whole numbers are none.
+            of a pandas.Series are compared as a frame's, numbers are none.
             An array in GPU memory (float32, row-major, any with __cuda_array_interface__ or DLPack) is explained
             there, on its stream, by an explainer whose `device` is "cuda". In other arrays a feature with
             categories holds its codes; for scikit-learn's models and files of forests the categories.
