@@ -182,7 +182,7 @@ void AtomicFile::Open() {
   }
   struct stat old {};
   const bool replaces = stat(path_.c_str(), &old) == 0;
-  if (!replaces && errno != ENOENT) Fail(errno);  // a name that is too long
+  if (!replaces && errno != ENOENT) Fail(errno);  // as of a name that is too long
   RemoveStaleOnce(folder);
   // Naming it needs /proc.
   int file = access("/proc/self/fd", X_OK) == 0
@@ -195,7 +195,8 @@ void AtomicFile::Open() {
   } else {
     file = OpenNamed();
   }
-  // Who could not read the old file cannot read the new one: a group that is another one may not.
+  // Whoever could not read the old file must not read the new one. Where its group cannot be kept,
+  // no group may.
   if (file >= 0 && replaces) {
     const bool same_group = fchown(file, static_cast<uid_t>(-1), old.st_gid) == 0;
     fchmod(file, old.st_mode & (same_group ? 0777 : 0707));  // some file systems have no modes

@@ -29,8 +29,9 @@ std::vector<std::string_view> Lines(std::string_view text, const std::string& fi
   CsvRecords records({text, file}, {.quotes = csv, .blank_lines = !csv, .utf8 = false});
   std::vector<std::string_view> lines;
   for (CsvRecord record; records.Next(record);) {
-    const bool one_column = record.text.find_first_of(",;\t") == std::string_view::npos;
-    if (csv && lines.empty() && one_column) records.RefuseBlankLines();
+    if (csv && lines.empty() && record.text.find_first_of(",;\t") == std::string_view::npos) {
+      records.RefuseBlankLines();  // of one column: they may be missing values
+    }
     lines.emplace_back(record.text.data(), record.text.size() + record.end.size());
   }
   return lines;

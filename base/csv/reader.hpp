@@ -126,8 +126,8 @@ struct CsvHeader {
 
   CsvHeader() = default;
   //! Takes the first record. @throws CsvError when there is none, when a name occurs twice, and
-  //! when all are numbers, other than those which count columns (from 0 or 1) and than the `known`
-  //! names, which all are there
+  //! when all are numbers, unless they count the columns (from 0 or 1) or have all `known` names
+  //! among them
   explicit CsvHeader(CsvRecords& records, std::span<const std::string> known = {});
   //! The record's fields, as many as there are names. @throws CsvError
   void Split(const CsvRecord& record, CsvFields& fields) const;

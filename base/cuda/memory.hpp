@@ -117,8 +117,8 @@ inline int DeviceAttribute(cudaDeviceAttr attribute) {
 
 //! An array in page-locked host memory, not initialised: copies to and from it run beside the host
 //! and at the full rate of the bus. Where the system locks no more memory it is of the usual kind,
-//! and copies wait. It only grows. Own pages are locked, since the runtime, which locks pages of
-//! 4 KB one after the other, takes eleven times as long for 64 MB (H200, 2026-11-28).
+//! and copies wait. It only grows. It locks pages of AllocatePages: cudaHostAlloc takes eleven
+//! times as long for 64 MB (H200, 2026-11-28; docs/lab/treeshap/036-first-calls.md).
 template <class T>
 class PinnedArray {
  public:

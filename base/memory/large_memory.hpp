@@ -19,10 +19,12 @@ namespace retable {
 void* AllocateLarge(std::size_t bytes);
 void FreeLarge(void* memory) noexcept;
 
-//! Whole pages that hold nothing else, for what locks memory page by page. All threads bring them,
-//! and a forked process has none of them: else a locked page might become the child's when it is
-//! written to. @throws std::bad_alloc
+//! Whole pages that hold nothing else, for memory that is locked for a device; large ones where the
+//! system has them. All threads write to them once, so that they are there. A forked process has
+//! none of them: else its parent's next write to a page might go to a copy, while the device reads
+//! the page (Linux before 5.12). No bytes: null. O(bytes) @throws std::bad_alloc
 void* AllocatePages(std::size_t bytes);
+//! `bytes` as they were asked for.
 void FreePages(void* memory, std::size_t bytes) noexcept;
 
 //! An allocator whose values are not initialised where nothing is given to initialise them with.

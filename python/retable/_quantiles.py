@@ -86,7 +86,7 @@ class QuantileSketch:
         self._hold(_retable.QuantileSketch(_count(order, "order", 1, 15), bool(log), device))
 
     def _hold(self, sketch):
-        with _fork:  # one that is under way waits for all locks
+        with _fork:  # a fork that has begun holds the locks of all sketches
             self._sketch, self._lock = sketch, threading.RLock()  # a signal's handler may interrupt a call
             _locks[id(self._lock)] = self._lock
         return self
