@@ -143,7 +143,10 @@ def forest(model):
     elif isinstance(model, TREES):
         content = _forest(model, [model])
     else:
-        raise ValueError(type(model).__name__ + " is not a tree model that this script reads")
+        instead = ("give model.best_estimator_" if hasattr(model, "best_estimator_") else
+                   "give model[-1], and rows that model[:-1].transform gives" if hasattr(model, "steps") else
+                   "it reads decision trees, forests, gradient boosting and histogram gradient boosting")
+        raise ValueError(f"{type(model).__name__} is not a tree model that retable reads: {instead}")
     names = getattr(model, "feature_names_in_", None)
     named = {} if names is None else {"feature_names": [str(n) for n in names]}
     return {"format": "retable-forest", "version": 1, "features": model.n_features_in_, **named,

@@ -84,13 +84,7 @@ def _scikit_learn(model):
     from . import from_scikit_learn
 
     check_is_fitted(model)
-    if not isinstance(model, (*from_scikit_learn.TREES, *from_scikit_learn.FORESTS, *from_scikit_learn.BOOSTED,
-                              *from_scikit_learn.HISTOGRAM)):
-        instead = ("give model.best_estimator_" if hasattr(model, "best_estimator_") else
-                   "give model[-1], and rows that model[:-1].transform gives" if hasattr(model, "steps") else
-                   "it reads decision trees, forests, gradient boosting and histogram gradient boosting")
-        raise ValueError(f"{type(model).__name__} is not a tree model that retable reads: {instead}")
-    content = from_scikit_learn.forest(model)  # ValueError for what is no sum of trees
+    content = from_scikit_learn.forest(model)  # ValueError for a model that it does not read
     parts = next(p for p in ("estimators_", "_predictors", "tree_") if hasattr(model, p))
     names = getattr(model, "feature_names_in_", None)
     held = getattr(model, parts)

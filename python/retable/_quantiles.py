@@ -7,7 +7,7 @@ import weakref
 import numpy
 
 from . import _device, _retable
-from ._shuffle import _count
+from ._numbers import count as _count
 
 _BLOCK = 1 << 24  # values added at a time, so that Ctrl-C is seen between
 

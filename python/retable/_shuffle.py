@@ -5,6 +5,7 @@ import operator
 import numpy
 
 from . import _device, _retable
+from ._numbers import count as _count, seed as _seed
 
 _METHODS = """method : {"Partition", "FisherYates", "Rectangle", "Shuffle", ...}
         "Partition": every order equally likely, given ideal random bits; the same order on a GPU.
@@ -13,17 +14,6 @@ _METHODS = """method : {"Partition", "FisherYates", "Rectangle", "Shuffle", ...}
         order depends on the bytes of an item too.
     device : {"cpu", "cuda"}
         Where the items are moved; host memory takes the way to the GPU and back."""
-
-
-def _count(value, name, least=0, most=2**64 - 1):
-    value = operator.index(value)
-    if not least <= value <= most:
-        raise ValueError(f"{name} is {value}: give {least} to {most}")
-    return value
-
-
-def _seed(seed):
-    return _count(seed, "seed")
 
 
 def permutation(n, seed, *, method="Partition", device="cpu"):

@@ -6,7 +6,7 @@ import types
 import numpy
 
 from . import _device, _models, _retable
-from ._shuffle import _count
+from ._numbers import count as _count
 
 _ROWS = 4096  # rows explained at a time on a processor, so that Ctrl-C is seen between
 

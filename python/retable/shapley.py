@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy
 
 from . import _retable
-from ._shuffle import _count, _seed
+from ._numbers import count as _count, seed as _seed
 
 __all__ = ["permutations", "estimate", "exact", "Estimate", "samplers", "estimators"]
 
