@@ -1,9 +1,8 @@
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <functional>
-#include <thread>
+#include <future>
 
 namespace retable::treeshap {
 
@@ -43,23 +42,14 @@ class ShardedExplainer final : public TreeExplainer {
 
  private:
   // Runs body(i) for every part at once, the first here and each other on a thread of its own; the
-  // first exception is thrown on.
+  // first exception is thrown on, when all have ended.
   void Each(const std::function<void(std::size_t)>& body) {
-    std::vector<std::exception_ptr> errors(parts_.size());
-    const auto run = [&](std::size_t i) {
-      try {
-        body(i);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < parts_.size(); ++i) threads.emplace_back(run, i);
-    run(0);
-    for (auto& thread : threads) thread.join();
-    for (const auto& error : errors) {
-      if (error) std::rethrow_exception(error);
+    std::vector<std::future<void>> others;
+    for (std::size_t i = 1; i < parts_.size(); ++i) {
+      others.push_back(std::async(std::launch::async, body, i));
     }
+    body(0);
+    for (auto& other : others) other.get();
   }
 
   // Each part writes its rows' results where they belong.
