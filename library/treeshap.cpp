@@ -180,7 +180,7 @@ struct TreeExplainer::State {
   // Rows in device memory, where the explainer is to read them.
   void ExplainOnDevice(
       treeshap::DeviceRows rows,
-      [[maybe_unused]] void (treeshap::DeviceExplainer::*call)(const treeshap::DeviceRows&)) {
+      [[maybe_unused]] void (treeshap::TreeExplainer::*call)(const treeshap::DeviceRows&)) {
     const OnDevice current;
     const std::lock_guard guard(mutex);
     if (device != "cuda") {
@@ -188,18 +188,14 @@ struct TreeExplainer::State {
                                   (why.empty() ? "it was made so" : why) +
                                   "): give rows of host memory");
     }
-    treeshap::DeviceExplainer* const reads = explainer->on_device();
-    if (reads == nullptr) {
-      throw std::invalid_argument("the explainer takes rows of host memory alone");
-    }
     if (rows.rows == 0) return;
 #if defined(RETABLE_HAS_CUDA)
     if (ensemble().encodings.empty()) {
-      (reads->*call)(rows);
+      (explainer.get()->*call)(rows);
       return;
     }
     if (encoder == nullptr) encoder = std::make_unique<treeshap::RowEncoder>(ensemble());
-    (reads->*call)(encoder->Encode(rows));
+    (explainer.get()->*call)(encoder->Encode(rows));
     encoder->Release(rows.stream);
 #endif
   }
@@ -273,14 +269,14 @@ void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
 
 void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* phi,
                                      void* stream) const {
-  state_->ExplainOnDevice({x, rows, phi, stream}, &treeshap::DeviceExplainer::values_on_device);
+  state_->ExplainOnDevice({x, rows, phi, stream}, &treeshap::TreeExplainer::values_on_device);
 }
 
 void TreeExplainer::interactions_on_device(const float* x, std::size_t rows, double* matrices,
                                            void* stream) const {
   state_->RequireNoBackground();
   state_->ExplainOnDevice({x, rows, matrices, stream},
-                          &treeshap::DeviceExplainer::interactions_on_device);
+                          &treeshap::TreeExplainer::interactions_on_device);
 }
 
 std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::top_interactions(

@@ -21,6 +21,15 @@ namespace retable::treeshap {
 //! What explainers return. `Results(n)` and resize() leave new values as the memory is.
 using Results = LargeArray<double>;
 
+//! Rows in the memory of a device, row-major, a float a feature of the model, and where their
+//! results go there.
+struct DeviceRows {
+  const float* values = nullptr;
+  std::size_t rows = 0;
+  double* results = nullptr;
+  void* stream = nullptr;  //!< a cudaStream_t; null: the default stream
+};
+
 //! A method of attribution for tree ensembles.
 class TreeExplainer {
  public:
@@ -51,6 +60,16 @@ class TreeExplainer {
 
   //! As values_to.
   void interactions_to(const RowBlock& rows, std::span<double> matrices);
+
+  //! values_to and interactions_to from and to the memory of the method's device, behind what the
+  //! stream holds. They wait until the rows are there and return when the rest is in the stream.
+  //! @throws std::invalid_argument where the method does not read it.
+  virtual void values_on_device(const DeviceRows& /*rows*/) {
+    throw std::invalid_argument("the explainer takes rows of host memory alone");
+  }
+  virtual void interactions_on_device(const DeviceRows& /*rows*/) {
+    throw std::invalid_argument("the explainer has no interactions of rows in device memory");
+  }
 
   //! The arithmetic that explaining so many rows of the model takes by this method; nothing where
   //! it is not known. That rows are read and values written is the same for all methods, and

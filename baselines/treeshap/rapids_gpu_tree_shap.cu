@@ -93,14 +93,9 @@ class Rapids final : public TreeExplainer {
   using Compute = std::function<void(const DeviceRows&, double*)>;
 
   void Run(const RowBlock& rows, const ResultBlocks& to, const Compute& compute) {
-    const std::size_t per_row = to.block * expected_.size();
-    if (elements_.empty()) {
-      WriteExpected(to);
-      return;
-    }
     compute_ = &compute;
     seconds_ = 0;
-    pipeline_.Run(rows, RowsPerPiece(per_row), 0, to);
+    pipeline_.Run(rows, elements_.empty() ? 0 : RowsPerPiece(to.block * expected_.size()), 0, to);
   }
 
   // The library works in the default stream.

@@ -351,9 +351,8 @@ void RunPipeline(PipelineDevice<Number>& device, const RowBlock& rows, std::size
                  int threads, const ResultBlocks& to, std::size_t sampled,
                  const PipelineLimits& limits) {
   if (rows.rows == 0) return;
-  PipelineRun<Number>(device, rows, std::max<std::size_t>(1, piece_rows), threads, to, sampled,
-                      limits)
-      .Run();
+  if (piece_rows == 0) return WriteExpected(to);
+  PipelineRun<Number>(device, rows, piece_rows, threads, to, sampled, limits).Run();
 }
 
 template void RunPipeline(PipelineDevice<float>&, const RowBlock&, std::size_t, int,

@@ -211,8 +211,10 @@ TEST(Pieces, ACheckEndsTheCallBetweenPieces) {
 TEST(Pieces, ExpectedValuesAlone) {
   std::vector<double> got(12, 7.0);
   const std::vector<double> expected = {1.0, 2.0};
-  WriteExpected({got, 3, expected});
+  Played<float> device;
+  RunPipeline<float>(device, {std::vector<float>(4), 2, 2}, 0, 1, {got, 3, expected});
   EXPECT_EQ(got, (std::vector<double>{0, 0, 1, 0, 0, 2, 0, 0, 1, 0, 0, 2}));
+  EXPECT_EQ(device.pieces, 0u);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/host/batch_pipeline.hpp"
-#include "algorithms/treeshap/host/device_explainer.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/cuda/streams.hpp"
 
 #if defined(RETABLE_HAS_CUDA) || defined(__CUDACC__)
@@ -45,8 +45,7 @@ class DevicePipeline final : public PipelineDevice<Number> {
              std::size_t sampled = 0);
 
   //! The same from and to the memory of the device, in the same pieces and to the same bits; `to`
-  //! has no results but `rows` has. piece_rows 0: a model without splits. IdleOnDevice comes
-  //! before.
+  //! has no results but `rows` has. IdleOnDevice comes before.
   void RunOnDevice(const DeviceRows& rows, std::size_t columns, std::size_t piece_rows,
                    const ResultBlocks& to);
   //! Waits for the last RunOnDevice: what `explain` writes serves one call at a time.

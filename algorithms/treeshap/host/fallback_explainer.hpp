@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "algorithms/treeshap/host/device_explainer.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
@@ -28,10 +27,11 @@ class FallbackExplainer final : public TreeExplainer {
   void set_background(const RowBlock& background) override;
   void write_values(const RowBlock& rows, std::span<double> phi) override;
   void write_interactions(const RowBlock& rows, std::span<double> matrices) override;
+  void values_on_device(const DeviceRows& rows) override { explainer_->values_on_device(rows); }
+  void interactions_on_device(const DeviceRows& rows) override {
+    explainer_->interactions_on_device(rows);
+  }
   double device_seconds() const override { return explainer_->device_seconds(); }
-
-  //! The one that is used; null where it does not read device memory.
-  DeviceExplainer* on_device() { return dynamic_cast<DeviceExplainer*>(explainer_.get()); }
 
   //! Why the second replaced the first; empty while it has not.
   const std::string& why() const { return why_; }

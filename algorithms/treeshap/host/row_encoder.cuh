@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "algorithms/treeshap/host/device_explainer.hpp"
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/cuda/streams.hpp"
 
 namespace retable::treeshap {

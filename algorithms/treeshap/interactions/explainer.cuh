@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/treeshap/host/device_explainer.hpp"
 #include "algorithms/treeshap/interactions/ancestor/tape.hpp"
 #include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"

@@ -22,7 +22,7 @@ namespace retable::treeshap {
 
 namespace {
 
-class InterventionalOnDevice final : public TreeExplainer, public DeviceExplainer {
+class InterventionalOnDevice final : public TreeExplainer {
  public:
   explicit InterventionalOnDevice(int device) : device_(SelectDevice(device)) {}
 
@@ -69,23 +69,13 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
-    seconds_ = 0;
-    const std::size_t at_once = Plan();
-    if (at_once == 0) {
-      WriteExpected(to);
-      return;
-    }
-    seconds_ = pipeline_.Run(rows, at_once, 0, to);
+    seconds_ = pipeline_.Run(rows, Plan(), 0, to);
   }
 
   void values_on_device(const DeviceRows& rows) override {
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     pipeline_.RunOnDevice(rows, features(), Plan(), {{}, features() + 1, expected_});
-  }
-
-  void interactions_on_device(const DeviceRows& /*rows*/) override {
-    throw std::logic_error("interventional SHAP has no interaction values");
   }
 
   double device_seconds() const override { return seconds_; }

@@ -214,7 +214,7 @@ class GpuTreeShap final : public TreeExplainer {
     }
     const Bins bins = Pack(packing_, lengths);
     std::vector<std::uint32_t> sets;
-    const std::vector<std::int32_t> offsets = PackSets(list, sets);
+    const std::vector<std::uint32_t> offsets = AppendSets(list.category_sets, sets);
     std::vector<LaneElement> lanes(bins.count() * kWarp);
     for (std::size_t b = 0; b < bins.count(); ++b) FillBin(list, bins, b, offsets, lanes);
     bins_ = bins.count();
@@ -241,17 +241,8 @@ class GpuTreeShap final : public TreeExplainer {
   }
 
  private:
-  static std::vector<std::int32_t> PackSets(const PathList& list,
-                                            std::vector<std::uint32_t>& sets) {
-    std::vector<std::int32_t> offsets;
-    for (const CategorySet& set : list.category_sets) {
-      offsets.push_back(static_cast<std::int32_t>(AppendSet(set, sets)));
-    }
-    return offsets;
-  }
-
   static void FillBin(const PathList& list, const Bins& bins, std::size_t b,
-                      const std::vector<std::int32_t>& offsets, std::vector<LaneElement>& lanes) {
+                      const std::vector<std::uint32_t>& offsets, std::vector<LaneElement>& lanes) {
     std::size_t lane = b * kWarp;
     std::int32_t longest = 0;
     for (std::size_t i = bins.offsets[b]; i < bins.offsets[b + 1]; ++i) {
@@ -265,8 +256,10 @@ class GpuTreeShap final : public TreeExplainer {
         out.upper = element.upper;
         out.zero = static_cast<float>(element.zero_fraction);
         out.value = static_cast<float>(path.value);
-        out.set =
-            element.categories < 0 ? -1 : offsets[static_cast<std::size_t>(element.categories)];
+        if (element.categories >= 0) {
+          const auto set = static_cast<std::size_t>(element.categories);
+          out.set = static_cast<std::int32_t>(offsets[set]);
+        }
         out.group = static_cast<std::uint16_t>(path.group);
         out.start = static_cast<std::uint8_t>(start - b * kWarp);
         out.length = static_cast<std::uint8_t>(path.length);
@@ -279,13 +272,10 @@ class GpuTreeShap final : public TreeExplainer {
   double Run(const RowBlock& rows, const ResultBlocks& to, std::uint32_t rows_per_warp,
              void (*kernel)(Problem)) {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    if (bins_ == 0) {
-      WriteExpected(to);
-      return 0;
-    }
     rows_per_warp_ = rows_per_warp;
     kernel_ = kernel;
-    return pipeline_.Run(rows, RowsPerPiece(to.block * expected_.size()), threads_of_host_, to);
+    const std::size_t piece = bins_ == 0 ? 0 : RowsPerPiece(to.block * expected_.size());
+    return pipeline_.Run(rows, piece, threads_of_host_, to);
   }
 
   bool Explain(const DeviceBatch& batch) {

@@ -36,7 +36,7 @@ struct DeviceValueTape {
   std::size_t chunks = 0;
 };
 
-class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
+class DeviceQuadrature final : public TreeExplainer {
  public:
   //! `gpus`: how many of them share the host's threads.
   DeviceQuadrature(int device, int gpus, int threads, int share)
@@ -101,12 +101,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   void write_values(const RowBlock& rows, std::span<double> phi) override {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
-    seconds_ = 0;
     const std::size_t at_once = Plan(rows.rows);
-    if (at_once == 0) {
-      WriteExpected(to);
-      return;
-    }
     seconds_ = pipeline_.Run(rows, at_once, threads_of_host_, to, asks_ ? kSampledRows : 0);
   }
 
