@@ -190,59 +190,45 @@ Texts ArrayBytes(const Results& values, bool doubles) {
   return bytes;
 }
 
+constexpr const char* kPairHeader = "row,output,feature,with,value\n";
+
+// Digits from which a reader has the number back.
+int Digits(const Arguments& a) {
+  return a.precision == "double" ? 17 : 9;
+}
+
+// Values, a line for each row and output, or interactions, a line for each pair that is not zero.
 void ValuesJob(const Arguments& a, Job& job) {
   const auto groups = static_cast<std::size_t>(job.model.groups);
   const auto side = static_cast<std::size_t>(job.model.features) + 1;
-  job.per_row = ValuesPerRow(job.model);
-  job.header = "row,output";
-  for (const std::string& name : job.columns) job.header += "," + name;
-  job.header += ",expected\n";
-  job.row_shape = {side};
-  const bool doubles = a.precision == "double", array = IsArrayOutput(a.out);
-  const int digits = doubles ? 17 : 9;
-  job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
-                                                                    std::size_t first) {
-    const auto phi = explainer->values(rows);
-    RequireFinite(phi, doubles);
-    if (array) return ArrayBytes(phi, doubles);
-    return Lines(rows.rows, threads, [&](std::size_t r, fmt::memory_buffer& to) {
-      for (std::size_t g = 0; g < groups; ++g) {
-        Print(to, "{},{}", first + r, g);
-        for (std::size_t i = 0; i < side; ++i) {
-          Print(to, ",{:.{}g}", phi[(r * groups + g) * side + i], digits);
-        }
-        Print(to, "\n");
-      }
-    });
-  };
-}
-
-constexpr const char* kPairHeader = "row,output,feature,with,value\n";
-
-void InteractionsJob(const Arguments& a, Job& job) {
-  const auto groups = static_cast<std::size_t>(job.model.groups);
-  const auto side = static_cast<std::size_t>(job.model.features) + 1;
-  job.per_row = InteractionsPerRow(job.model);
-  job.header = kPairHeader;
   std::vector<std::string> names = job.columns;
   names.push_back("expected");
-  job.row_shape = {side, side};
-  const bool doubles = a.precision == "double", array = IsArrayOutput(a.out);
-  const int digits = doubles ? 17 : 9;
-  job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
-                                                                    std::size_t first) {
-    const auto matrices = explainer->interactions(rows);
-    RequireFinite(matrices, doubles);
-    if (array) return ArrayBytes(matrices, doubles);
+  job.row_shape.assign(a.interactions ? 2 : 1, side);
+  job.per_row = a.interactions ? InteractionsPerRow(job.model) : ValuesPerRow(job.model);
+  job.header = a.interactions ? kPairHeader : fmt::format("row,output,{}\n", fmt::join(names, ","));
+  const bool pairs = a.interactions, doubles = a.precision == "double";
+  const bool array = IsArrayOutput(a.out);
+  const int digits = Digits(a);
+  job.explain = [=, threads = a.threads, per_row = job.per_row, explainer = job.explainer](
+                    const RowBlock& rows, std::size_t first) {
+    const auto results = pairs ? explainer->interactions(rows) : explainer->values(rows);
+    RequireFinite(results, doubles);
+    if (array) return ArrayBytes(results, doubles);
     return Lines(rows.rows * groups, threads, [&](std::size_t m, fmt::memory_buffer& to) {
-      const double* matrix = matrices.data() + m * side * side;
+      const double* own = results.data() + m * per_row / groups;
+      const auto place = fmt::format("{},{}", first + m / groups, m % groups);
+      if (!pairs) {
+        Print(to, "{}", place);
+        for (std::size_t i = 0; i < side; ++i) Print(to, ",{:.{}g}", own[i], digits);
+        Print(to, "\n");
+        return;
+      }
       for (std::size_t i = 0; i < side; ++i) {
         for (std::size_t j = i; j < side; ++j) {
-          const double value = matrix[i * side + j];
+          const double value = own[i * side + j];
           const bool corner = i + 1 == side;  // the expected value, zero or not
           if (value == 0 && !corner) continue;
-          Print(to, "{},{},{},{},{:.{}g}\n", first + m / groups, m % groups, names[i], names[j],
-                value, digits);
+          Print(to, "{},{},{},{:.{}g}\n", place, names[i], names[j], value, digits);
         }
       }
     });
@@ -283,7 +269,7 @@ void OrderJob(const Arguments& a, Job& job) {
   job.header = "row,output";
   for (std::int64_t i = 1; i <= a.order; ++i) job.header += fmt::format(",feature_{}", i);
   job.header += ",value\n";
-  const int digits = a.precision == "double" ? 17 : 9;
+  const int digits = Digits(a);
   job.explain = [=, threads = a.threads, names = job.columns](const RowBlock& rows,
                                                               std::size_t first) {
     const auto found = index->find(rows);
@@ -396,11 +382,7 @@ void PlanExplainer(const Arguments& a, Job& job) {
   } else {
     NoteSmallLeaves(a, job);
   }
-  if (a.interactions) {
-    InteractionsJob(a, job);
-  } else {
-    ValuesJob(a, job);
-  }
+  ValuesJob(a, job);
 }
 
 void Plan(const Arguments& a, const std::vector<std::string>& names, Job& job) {
