@@ -82,7 +82,7 @@ Tree LevelOrder(const Tree& tree) {
   out.group = tree.group;
   std::vector<std::int32_t> queue = {0};
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    TreeNode node = tree.nodes[static_cast<std::size_t>(queue[i])];
+    TreeNode node = tree.at(queue[i]);
     if (!node.is_leaf()) {
       const auto next = static_cast<std::int32_t>(queue.size());
       queue.push_back(node.left);

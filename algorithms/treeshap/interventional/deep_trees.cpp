@@ -28,7 +28,7 @@ struct Traversal {
   }
 
   Sums Visit(std::int32_t n) {
-    const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+    const TreeNode& node = tree.at(n);
     if (node.is_leaf()) {
       return {rows > 0 ? node.value * weights(rows - 1, backgrounds) : 0,
               backgrounds > 0 ? node.value * weights(rows, backgrounds - 1) : 0};

@@ -43,32 +43,32 @@ class TreeCutter {
   }
 
  private:
-  const TreeNode& node(std::int32_t n) const { return tree_->nodes[static_cast<std::size_t>(n)]; }
-
   std::uint32_t CountSplits(std::int32_t n) {
-    if (node(n).is_leaf()) return 0;
-    const std::uint32_t below = CountSplits(node(n).left) + CountSplits(node(n).right);
+    const TreeNode& node = tree_->at(n);
+    if (node.is_leaf()) return 0;
+    const std::uint32_t below = CountSplits(node.left) + CountSplits(node.right);
     return splits_[static_cast<std::size_t>(n)] = below + 1;
   }
 
   // Treelets become leaves of 0 in the tree above them, in the order of ExtractPaths.
   void Visit(std::int32_t n) {
+    const TreeNode& node = tree_->at(n);
     const auto at = static_cast<std::size_t>(n);
     const auto features = static_cast<std::uint32_t>(path_.size());
     if (splits_[at] <= kTreeletSplits && Fits(features + splits_[at], splits_[at] + 1)) {
       roots_.push_back(n);
       served_ += splits_[at] + 1;
-      above_.trees[0].nodes[at] = TreeNode{.cover = node(n).cover};
+      above_.trees[0].nodes[at] = TreeNode{.cover = node.cover};
       return;
     }
-    if (node(n).is_leaf()) {
+    if (node.is_leaf()) {
       roots_.push_back(-1);
       return;
     }
-    const bool fresh = std::ranges::find(path_, node(n).feature) == path_.end();
-    if (fresh) path_.push_back(node(n).feature);
-    Visit(node(n).left);
-    Visit(node(n).right);
+    const bool fresh = std::ranges::find(path_, node.feature) == path_.end();
+    if (fresh) path_.push_back(node.feature);
+    Visit(node.left);
+    Visit(node.right);
     if (fresh) path_.pop_back();
   }
 
@@ -108,30 +108,31 @@ class TreeCutter {
 
   // `features`: those on the path to the node, with the pattern that follows each.
   void AddNode(std::int32_t n, const Treelet& treelet, const std::vector<LeafFeature>& features) {
-    if (node(n).is_leaf()) {
-      to_.leaves.push_back({node(n).value, static_cast<std::uint32_t>(to_.leaf_features.size()),
+    const TreeNode& node = tree_->at(n);
+    if (node.is_leaf()) {
+      to_.leaves.push_back({node.value, static_cast<std::uint32_t>(to_.leaf_features.size()),
                             static_cast<std::uint32_t>(features.size())});
       to_.leaf_features.insert(to_.leaf_features.end(), features.begin(), features.end());
       return;
     }
     const auto bit = static_cast<std::uint16_t>(1u << (to_.bits.size() - treelet.first_bit));
-    PathElement left{.feature = node(n).feature,
+    PathElement left{.feature = node.feature,
                      .lower = -std::numeric_limits<float>::infinity(),
-                     .upper = node(n).threshold,
-                     .categories = node(n).categories,
-                     .missing_follows = node(n).default_left};
+                     .upper = node.threshold,
+                     .categories = node.categories,
+                     .missing_follows = node.default_left};
     to_.bits.push_back(BitOf(left, model_.category_sets, to_.sets));
     const auto columns = std::span(to_.columns).subspan(treelet.first_column);
     const auto column =
-        static_cast<std::uint32_t>(std::ranges::find(columns, node(n).feature) - columns.begin());
-    if (column == columns.size()) to_.columns.push_back(node(n).feature);
+        static_cast<std::uint32_t>(std::ranges::find(columns, node.feature) - columns.begin());
+    if (column == columns.size()) to_.columns.push_back(node.feature);
     for (const bool goes_left : {true, false}) {
       std::vector<LeafFeature> below = features;
       auto own = std::ranges::find(below, column, &LeafFeature::column);
       if (own == below.end()) own = below.insert(own, {0, 0, column});
       own->mask |= bit;
       if (goes_left) own->bits |= bit;
-      AddNode(goes_left ? node(n).left : node(n).right, treelet, below);
+      AddNode(goes_left ? node.left : node.right, treelet, below);
     }
   }
 

@@ -72,7 +72,7 @@ void PreOrder(const Tree& tree, F f) {
     const auto [n, depth] = stack.back();
     stack.pop_back();
     f(n, depth);
-    const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+    const TreeNode& node = tree.at(n);
     if (node.is_leaf()) continue;
     stack.emplace_back(node.right, depth + 1);
     stack.emplace_back(node.left, depth + 1);
@@ -103,7 +103,7 @@ void ValidateTree(const TreeEnsemble& model, std::size_t t) {
 }
 
 double MeanBelow(const Tree& tree, std::int32_t n) {
-  const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  const TreeNode& node = tree.at(n);
   if (node.is_leaf()) return node.value;
   const double left = LeftWeight(tree, node);
   return left * MeanBelow(tree, node.left) + (1 - left) * MeanBelow(tree, node.right);
@@ -111,7 +111,7 @@ double MeanBelow(const Tree& tree, std::int32_t n) {
 
 void LeavesBelow(const Tree& tree, std::int32_t n, std::vector<std::int32_t>& path,
                  const std::function<void(int)>& visit) {
-  const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  const TreeNode& node = tree.at(n);
   if (node.is_leaf()) {
     visit(static_cast<int>(path.size()));
     return;
@@ -140,8 +140,8 @@ bool GoesLeft(const TreeEnsemble& model, const TreeNode& node, float x) {
 }
 
 double LeftWeight(const Tree& tree, const TreeNode& node) {
-  const double left = tree.nodes[static_cast<std::size_t>(node.left)].cover;
-  const double right = tree.nodes[static_cast<std::size_t>(node.right)].cover;
+  const double left = tree.at(node.left).cover;
+  const double right = tree.at(node.right).cover;
   return left + right > 0 ? left / (left + right) : 0.5;
 }
 
@@ -176,9 +176,7 @@ double LargestLeaf(const Tree& tree) {
 
 std::size_t LeafCount(const Tree& tree) {
   std::size_t leaves = 0;
-  PreOrder(tree, [&](std::int32_t n, int) {
-    leaves += tree.nodes[static_cast<std::size_t>(n)].is_leaf() ? 1 : 0;
-  });
+  PreOrder(tree, [&](std::int32_t n, int) { leaves += tree.at(n).is_leaf() ? 1 : 0; });
   return leaves;
 }
 

@@ -49,6 +49,8 @@ struct CategorySet {
 struct Tree {
   std::vector<TreeNode> nodes;
   std::int32_t group = 0;  //!< the output (class) it adds to
+
+  const TreeNode& at(std::int32_t n) const { return nodes[static_cast<std::size_t>(n)]; }
 };
 
 //! A sum of trees for each output, plus a base score.

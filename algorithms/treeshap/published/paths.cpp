@@ -15,7 +15,7 @@ struct Extractor {
   PathFeatures<PathElement> path{};
 
   void Visit(std::int32_t n) {
-    const TreeNode& node = tree->nodes[static_cast<std::size_t>(n)];
+    const TreeNode& node = tree->at(n);
     if (node.is_leaf()) {
       list.paths.push_back(
           {list.elements.size(), static_cast<std::int32_t>(path.size()), tree->group, node.value});

@@ -15,8 +15,8 @@
 namespace retable::treeshap {
 
 void Summarise(const AnnotatedTree& tree, AnnotatedNode& split) {
-  const AnnotatedNode& left = tree.nodes[static_cast<std::size_t>(split.left)];
-  const AnnotatedNode& right = tree.nodes[static_cast<std::size_t>(split.right)];
+  const AnnotatedNode& left = tree.at(split.left);
+  const AnnotatedNode& right = tree.at(split.right);
   split.height = 1 + std::max(left.height, right.height);
   split.value = split.left_weight * left.value + (1 - split.left_weight) * right.value;
 }
@@ -41,7 +41,7 @@ class Annotator {
 
  private:
   std::int32_t Visit(std::int32_t n) {
-    const TreeNode& node = tree_.nodes[static_cast<std::size_t>(n)];
+    const TreeNode& node = tree_.at(n);
     const auto at = static_cast<std::int32_t>(result_.nodes.size());
     result_.nodes.emplace_back();
     AnnotatedNode out;
@@ -141,7 +141,7 @@ class LeafErrors {
   };
 
   void Visit(std::int32_t n) {
-    const AnnotatedNode& node = tree_.nodes[static_cast<std::size_t>(n)];
+    const AnnotatedNode& node = tree_.at(n);
     if (node.feature < 0) {
       Leaf(std::abs(node.value));
       return;

@@ -88,6 +88,8 @@ struct AnnotatedTree {
   std::vector<AnnotatedNode> nodes;  //!< preorder; node 0 is the root
   std::int32_t group = 0;
   std::int32_t path_features = 0;  //!< largest number of distinct features on a path
+
+  const AnnotatedNode& at(std::int32_t n) const { return nodes[static_cast<std::size_t>(n)]; }
 };
 
 //! Sets the height and the mean of a split whose children are in the tree.

@@ -20,7 +20,7 @@ using Covers = std::vector<std::pair<std::int32_t, double>>;  // feature, produc
 void ForEachLeaf(const AnnotatedTree& tree,
                  const std::function<void(const AnnotatedNode&, const Covers&)>& visit,
                  std::int32_t n = 0, const Covers& path = {}) {
-  const AnnotatedNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  const AnnotatedNode& node = tree.at(n);
   if (node.feature < 0) {
     visit(node, path);
     return;

@@ -37,7 +37,7 @@ class TreeParts {
  private:
   // Numbers the leaves. Returns how many there are at n.
   std::size_t Count(std::int32_t n, std::size_t first) {
-    const AnnotatedNode& node = tree_.nodes[static_cast<std::size_t>(n)];
+    const AnnotatedNode& node = tree_.at(n);
     const auto at = static_cast<std::size_t>(n);
     first_[at] = first;
     leaves_[at] = 1;
@@ -50,7 +50,7 @@ class TreeParts {
 
   // Parts are neighbouring subtrees, the largest that fit.
   void Plan(std::int32_t n, std::size_t depth) {
-    const AnnotatedNode& node = tree_.nodes[static_cast<std::size_t>(n)];
+    const AnnotatedNode& node = tree_.at(n);
     const auto at = static_cast<std::size_t>(n);
     if (leaves_[at] > most_) {
       Plan(node.left, depth + 1);

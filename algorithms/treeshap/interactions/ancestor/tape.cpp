@@ -43,7 +43,7 @@ class TilePlanner {
   };
 
   Subtree Visit(std::int32_t n) {
-    const AnnotatedNode& at = tree_.nodes[static_cast<std::size_t>(n)];
+    const AnnotatedNode& at = tree_.at(n);
     if (at.feature < 0) return {};
     if (const auto it = cuts_.subtrees.find(n); it != cuts_.subtrees.end()) {
       const auto& features = it->second->features;
@@ -209,7 +209,7 @@ class TileWriter final : public TileCode<Cuts, 8> {
   }
 
   void Factor(std::vector<Float4>& words, const LiveFeature& live) {
-    Float4 split = Split(node(live.node));
+    Float4 split = Split(tree_.at(live.node));
     split.w = Word(std::bit_cast<std::uint32_t>(split.w) | (live.right ? 0u : ancestor::kBelow));
     words.push_back(split);
     Points(words, [&](double t, double) { return t + live.cover * (1 - t); });
@@ -233,7 +233,7 @@ class TileWriter final : public TileCode<Cuts, 8> {
     Begin({Word(static_cast<std::uint32_t>(op)), Word(a), Word(b), Word(c)});
   }
 
-  bool Slotless(std::int32_t n) const override { return node(n).height <= 1 || Cut(n); }
+  bool Slotless(std::int32_t n) const override { return tree_.at(n).height <= 1 || Cut(n); }
 
   bool Cut(std::int32_t n) const {
     return !in_subtree_ &&
@@ -241,12 +241,12 @@ class TileWriter final : public TileCode<Cuts, 8> {
   }
 
   void Visit(std::int32_t n) {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     const int left_slots = Slots(at.left);
     const int right_slots = Slots(at.right);
     const bool left_first = left_slots != right_slots
                                 ? left_slots > right_slots
-                                : node(at.left).height >= node(at.right).height;
+                                : tree_.at(at.left).height >= tree_.at(at.right).height;
     const std::int32_t first = left_first ? at.left : at.right;
     const std::int32_t second = left_first ? at.right : at.left;
     const std::size_t position = path_.IndexOf(at.feature);
@@ -259,7 +259,7 @@ class TileWriter final : public TileCode<Cuts, 8> {
     const auto slot = static_cast<std::uint32_t>(slots - 1);
     Node(ancestor::kDown, slot, at, first, second, position);
     OnPath(n, first, [&] { Child(first); });
-    const bool leaf = node(second).height == 0;
+    const bool leaf = tree_.at(second).height == 0;
     if (!leaf) {
       Node(ancestor::kMid, slot, at, first, second, position);
       OnPath(n, second, [&] { Child(second); });
@@ -290,7 +290,7 @@ class TileWriter final : public TileCode<Cuts, 8> {
     const double w = right_second ? 1 - at.left_weight : at.left_weight;
     const double c = at.cover_above;
     const bool leaf_parent = op == ancestor::kLeafParent;
-    const double difference = leaf_parent ? node(second).value - node(first).value : 1.0;
+    const double difference = leaf_parent ? tree_.at(second).value - tree_.at(first).value : 1.0;
     const bool adds = op != ancestor::kDown && op != ancestor::kMid;
     std::vector<std::uint32_t> partners;
     if (adds) partners = Partners(at.feature);
@@ -299,7 +299,8 @@ class TileWriter final : public TileCode<Cuts, 8> {
     if (leaf_parent || op == ancestor::kDown) Group(Split(at));
     Group({static_cast<float>(right_second ? 1 - w : -w),
            static_cast<float>(right_second ? -w : 1 - w),
-           static_cast<float>(leaf_parent ? at.value : w), static_cast<float>(node(second).value)});
+           static_cast<float>(leaf_parent ? at.value : w),
+           static_cast<float>(tree_.at(second).value)});
     Points(ops_, [&](double t, double) { return t / (t + c * (1 - t)) * difference; });
     if (adds) {
       Points(ops_, [&](double t, double weight) {

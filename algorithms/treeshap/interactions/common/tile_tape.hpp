@@ -51,10 +51,6 @@ class TileCode {
   virtual ~TileCode() = default;
 
  protected:
-  const AnnotatedNode& node(std::int32_t n) const {
-    return tree_.nodes[static_cast<std::size_t>(n)];
-  }
-
   void Group(Float4 four) { ops_.push_back(four); }
 
   void Begin(Float4 head) {
@@ -85,7 +81,7 @@ class TileCode {
   // Calls body() with the path to a child of n.
   template <class Body>
   void OnPath(std::int32_t n, std::int32_t child, const Body& body) {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     const bool right = child == at.right;
     const double share = right ? 1 - at.left_weight : at.left_weight;
     path_.With({at.feature, at.cover_above * share, n, right}, body);
@@ -97,7 +93,7 @@ class TileCode {
     if (Slotless(n)) return 0;
     const auto it = slots_of_.find(n);
     if (it != slots_of_.end()) return it->second;
-    return slots_of_[n] = 1 + std::max(Slots(node(n).left), Slots(node(n).right));
+    return slots_of_[n] = 1 + std::max(Slots(tree_.at(n).left), Slots(tree_.at(n).right));
   }
   virtual bool Slotless(std::int32_t n) const = 0;
 

@@ -55,7 +55,7 @@ class TilePlanner {
   };
 
   Subtree Visit(std::int32_t n) {
-    const AnnotatedNode& at = tree_.nodes[static_cast<std::size_t>(n)];
+    const AnnotatedNode& at = tree_.at(n);
     if (at.feature < 0) return {};
     Subtree left = Visit(at.left);
     Subtree right = Visit(at.right);
@@ -225,7 +225,7 @@ class TileWriter final : public TileCode<TilePlan, 4> {
   }
 
   void Factor(std::vector<Float4>& words, const LiveFeature& live) {
-    Float4 split = Split(node(live.node));
+    Float4 split = Split(tree_.at(live.node));
     split.w = Word(std::bit_cast<std::uint32_t>(split.w) | (live.right ? 0u : derivatives::kBelow));
     words.push_back(split);
     Points(words, [&](double t, double) { return live.cover * (1 - t); });
@@ -260,19 +260,21 @@ class TileWriter final : public TileCode<TilePlan, 4> {
     });
   }
 
-  bool Leaf(std::int32_t n) const { return node(n).height == 0; }
+  bool Leaf(std::int32_t n) const { return tree_.at(n).height == 0; }
   bool Cut(std::int32_t n) const { return pass_.plan.cut[static_cast<std::size_t>(n)]; }
 
   // In registers: a parent of parents of two leaves.
   bool Fork(std::int32_t n) const {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     return at.height == 2 && !Cut(at.left) && !Cut(at.right);
   }
 
-  bool Slotless(std::int32_t n) const override { return node(n).height <= 1 || Cut(n) || Fork(n); }
+  bool Slotless(std::int32_t n) const override {
+    return tree_.at(n).height <= 1 || Cut(n) || Fork(n);
+  }
 
   Derivatives Visit(std::int32_t n) {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     if (at.height == 1) return Simple(n, pool_.Take());
     const bool left_first = pass_.plan.left_first[static_cast<std::size_t>(n)];
     const std::int32_t first = left_first ? at.left : at.right;
@@ -286,7 +288,7 @@ class TileWriter final : public TileCode<TilePlan, 4> {
     WriteG(at.cover_above, 1);
     Tail();
     const Derivatives of_first = Child(n, first);
-    if (node(second).height <= 1) return Up(at, slot, of_first, {}, second);
+    if (tree_.at(second).height <= 1) return Up(at, slot, of_first, {}, second);
     if (Cut(second)) return Up(at, slot, of_first, TakenBy(n, second), second);
     // K of the first child waits in a free vector.
     const std::uint32_t kept = pool_.Take();
@@ -339,11 +341,11 @@ class TileWriter final : public TileCode<TilePlan, 4> {
 
   // A parent of two leaves, as an instruction or within one.
   Derivatives Simple(std::int32_t n, std::uint32_t vector) {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     Head(derivatives::kLeafParent, at, true, Offset(vector) / derivatives::kColumn);
     ops_[last_].y = static_cast<float>(at.value);
     Group(Split(at));
-    const double difference = node(at.right).value - node(at.left).value;
+    const double difference = tree_.at(at.right).value - tree_.at(at.left).value;
     WriteG(at.cover_above, difference);
     WriteE(at.cover_above, difference);
     Tail();
@@ -365,15 +367,15 @@ class TileWriter final : public TileCode<TilePlan, 4> {
 
   Derivatives Forked(const AnnotatedNode& at, std::int32_t first, std::int32_t second) {
     const bool leaf = Leaf(second);
-    Derivatives result = {{node(first).feature, pool_.Take()}};
-    const std::uint32_t to_second = leaf ? 0 : Target(result, node(second).feature);
+    Derivatives result = {{tree_.at(first).feature, pool_.Take()}};
+    const std::uint32_t to_second = leaf ? 0 : Target(result, tree_.at(second).feature);
     const std::uint32_t own = Target(result, at.feature);
     const std::size_t head = ops_.size();
     Head(leaf ? derivatives::kForkLeaf : derivatives::kFork, at, second == at.right, 0);
     Group(Split(at));
-    Group({Word(own), Word(Met(node(first).feature, at.feature)),
-           Word(leaf ? 0 : Met(node(second).feature, at.feature)),
-           leaf ? static_cast<float>(node(second).value) : Word(to_second)});
+    Group({Word(own), Word(Met(tree_.at(first).feature, at.feature)),
+           Word(leaf ? 0 : Met(tree_.at(second).feature, at.feature)),
+           leaf ? static_cast<float>(tree_.at(second).value) : Word(to_second)});
     WriteG(at.cover_above, 1);
     WriteE(at.cover_above, 1);
     Simple(first, result[0].vector);
@@ -386,7 +388,7 @@ class TileWriter final : public TileCode<TilePlan, 4> {
   Derivatives Up(const AnnotatedNode& at, std::uint32_t slot, const Derivatives& first,
                  const Derivatives& second, std::int32_t second_node) {
     const bool leaf = Leaf(second_node);
-    const bool leaf_parent = node(second_node).height == 1;
+    const bool leaf_parent = tree_.at(second_node).height == 1;
     const bool below = Cut(second_node);
     std::vector<std::uint32_t> both;
     std::vector<std::uint32_t> only_first;
@@ -414,7 +416,7 @@ class TileWriter final : public TileCode<TilePlan, 4> {
         only_second.insert(only_second.end(), {to, sum});
       }
     }
-    const std::uint32_t to_second = leaf_parent ? Target(result, node(second_node).feature) : 0;
+    const std::uint32_t to_second = leaf_parent ? Target(result, tree_.at(second_node).feature) : 0;
     const std::uint32_t own = Target(result, at.feature);
     const std::size_t head = ops_.size();
     Head(leaf          ? derivatives::kUpLeaf
@@ -425,8 +427,8 @@ class TileWriter final : public TileCode<TilePlan, 4> {
     Group({Word(own),
            Word(Count(both.size() / 4) | Count(only_first.size() / 2) << 8 |
                 Count(only_second.size() / (below ? 4 : 2)) << 16),
-           Word(leaf_parent ? Met(node(second_node).feature, at.feature) : 0),
-           leaf ? static_cast<float>(node(second_node).value)
+           Word(leaf_parent ? Met(tree_.at(second_node).feature, at.feature) : 0),
+           leaf ? static_cast<float>(tree_.at(second_node).value)
                 : Word(below ? second[0].vector - 1 : to_second)});
     WriteG(at.cover_above, 1);
     WriteE(at.cover_above, 1);

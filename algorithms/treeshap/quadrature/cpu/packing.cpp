@@ -25,13 +25,11 @@ class Packer {
   }
 
  private:
-  const AnnotatedNode& At(std::int32_t n) const { return tree_.nodes[static_cast<std::size_t>(n)]; }
-
   std::int32_t Add(std::int32_t n) {
-    const AnnotatedNode& from = At(n);
-    const bool swapped = At(from.right).height > At(from.left).height;
-    const AnnotatedNode& first = At(swapped ? from.right : from.left);
-    const AnnotatedNode& second = At(swapped ? from.left : from.right);
+    const AnnotatedNode& from = tree_.at(n);
+    const bool swapped = tree_.at(from.right).height > tree_.at(from.left).height;
+    const AnnotatedNode& first = tree_.at(swapped ? from.right : from.left);
+    const AnnotatedNode& second = tree_.at(swapped ? from.left : from.right);
     const auto at = static_cast<std::int32_t>(packed_.nodes.size());
     packed_.nodes.emplace_back();
     SimdNode<T> node = Describe(from, swapped);

@@ -23,8 +23,8 @@ std::uint32_t Key(const OrderTrees& trees, const float* row) {
 // The leaf of a row, by the model itself.
 std::int32_t LeafOf(const TreeEnsemble& model, const Tree& tree, const float* row) {
   std::int32_t n = 0;
-  while (!tree.nodes[static_cast<std::size_t>(n)].is_leaf()) {
-    const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  while (!tree.at(n).is_leaf()) {
+    const TreeNode& node = tree.at(n);
     n = GoesLeft(model, node, row[node.feature]) ? node.left : node.right;
   }
   return n;

@@ -93,10 +93,6 @@ class Planner {
   }
 
  private:
-  const AnnotatedNode& node(std::int32_t n) const {
-    return tree_.nodes[static_cast<std::size_t>(n)];
-  }
-
   // Children come after their parent.
   void CountLeaves() {
     for (std::size_t n = tree_.nodes.size(); n-- > 0;) {
@@ -108,7 +104,7 @@ class Planner {
   }
 
   void Visit(std::int32_t n) {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     if (at.feature < 0) return;
     const std::int32_t leaves = leaves_[static_cast<std::size_t>(n)];
     if (leaves < kMinSubtreeLeaves) return;
@@ -120,7 +116,7 @@ class Planner {
 
   // What the path says of the split's feature on one side of it.
   PathFeature Below(std::int32_t n, bool left) const {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     const std::uint32_t rank = ranks_[static_cast<std::size_t>(n)];
     PathFeature below = path_.ValueOf({.feature = at.feature});
     if (left) {

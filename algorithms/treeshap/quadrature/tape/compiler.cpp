@@ -20,17 +20,17 @@ using tape::RecordSize;
 
 // Index of a shape in the order L, P, A, B (height <= 2), or -1.
 int SmallShape(const AnnotatedTree& tree, std::int32_t n) {
-  const AnnotatedNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  const AnnotatedNode& node = tree.at(n);
   if (node.height > 2) return -1;
   if (node.height < 2) return node.height;
-  const int left = tree.nodes[static_cast<std::size_t>(node.left)].height;
-  const int right = tree.nodes[static_cast<std::size_t>(node.right)].height;
+  const int left = tree.at(node.left).height;
+  const int right = tree.at(node.right).height;
   return left == right ? 3 : 2;
 }
 
 tape::Op ShapeOp(const AnnotatedTree& tree, std::int32_t n, std::int32_t first,
                  std::int32_t second) {
-  const int height = tree.nodes[static_cast<std::size_t>(n)].height;
+  const int height = tree.at(n).height;
   if (height == 1) return tape::kP;
   if (height == 2) return SmallShape(tree, n) == 3 ? tape::kB : tape::kA;
   constexpr tape::Op kOps[4][4] = {{tape::kEnd, tape::kEnd, tape::kEnd, tape::kEnd},
@@ -125,30 +125,26 @@ class TreeWriter {
   }
 
  private:
-  const AnnotatedNode& node(std::int32_t n) const {
-    return tree_.nodes[static_cast<std::size_t>(n)];
-  }
-
   // Index of the shared subtree at a node, -1: none.
   std::int32_t SubtreeAt(std::int32_t n) const {
     return subtree_at_.empty() ? -1 : subtree_at_[static_cast<std::size_t>(n)];
   }
 
   // Leaves, treelets and shared subtrees need no slot.
-  bool Slotless(std::int32_t n) const { return node(n).height <= 3 || SubtreeAt(n) >= 0; }
+  bool Slotless(std::int32_t n) const { return tree_.at(n).height <= 3 || SubtreeAt(n) >= 0; }
 
-  // The child to visit first: the one that needs more stack, so the larger shape comes first.
-  bool LeftFirst(std::int32_t n) {
-    const AnnotatedNode& at = node(n);
-    const int left = Order(at.left);
-    const int right = Order(at.right);
-    if (left != right) return left > right;
-    return SmallShape(tree_, at.left) >= SmallShape(tree_, at.right);
+  // The children, first the one that needs more stack, so that the larger shape comes first.
+  std::pair<std::int32_t, std::int32_t> Children(std::int32_t n) {
+    const auto [left, right] = std::pair(tree_.at(n).left, tree_.at(n).right);
+    const auto rank = [&](std::int32_t child) {
+      return std::pair(Order(child), SmallShape(tree_, child));
+    };
+    return rank(left) >= rank(right) ? std::pair(left, right) : std::pair(right, left);
   }
 
   int Order(std::int32_t n) {
     if (SubtreeAt(n) >= 0) return 4;
-    return node(n).height <= 3 ? node(n).height : 5 + Tops(n);
+    return tree_.at(n).height <= 3 ? tree_.at(n).height : 5 + Tops(n);
   }
 
   // The highest slot of each subtree, -1 where none: K of the first child lies above the second
@@ -158,10 +154,7 @@ class TreeWriter {
     int& top = tops_[static_cast<std::size_t>(n)];
     if (top != kUnknown) return top;
     if (Slotless(n)) return top = -1;
-    const AnnotatedNode& at = node(n);
-    const bool left_first = LeftFirst(n);
-    const std::int32_t first = left_first ? at.left : at.right;
-    const std::int32_t second = left_first ? at.right : at.left;
+    const auto [first, second] = Children(n);
     const int first_top = Tops(first);
     const int second_top = Tops(second);
     const int k_slot = Slotless(second) ? -1 : second_top + 1;
@@ -169,15 +162,13 @@ class TreeWriter {
   }
 
   void Visit(std::int32_t n) {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     if (const std::int32_t subtree = SubtreeAt(n); subtree >= 0) {
       if (IsUsed((*merged_)[static_cast<std::size_t>(subtree)])) Begin(tape::kShared, 0);
       Shared(subtree);
       return;
     }
-    const bool left_first = LeftFirst(n);
-    const std::int32_t first = left_first ? at.left : at.right;
-    const std::int32_t second = left_first ? at.right : at.left;
+    const auto [first, second] = Children(n);
     if (at.height <= 3) {
       Begin(ShapeOp(tree_, n, first, second), 0);
       Treelet(n);
@@ -189,7 +180,7 @@ class TreeWriter {
     // The larger child is first: beside a shared subtree stands a shared subtree, a treelet or a
     // leaf.
     if (first_subtree >= 0) {
-      const bool leaf = node(second).height == 0;
+      const bool leaf = tree_.at(second).height == 0;
       Begin(second_subtree >= 0 ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
             slot);
       if (second_subtree >= 0 || leaf) {
@@ -216,7 +207,7 @@ class TreeWriter {
       Shared(second_subtree);
       return;
     }
-    if (node(second).height == 0) {
+    if (tree_.at(second).height == 0) {
       Begin(tape::kUpLeaf, slot);
     } else if (Slotless(second)) {
       Begin(tape::kMidTreelet, slot);
@@ -274,11 +265,8 @@ class TreeWriter {
 
   // The records of a treelet in preorder, first children first.
   void Treelet(std::int32_t n) {
-    const AnnotatedNode& at = node(n);
-    if (at.height == 0) return;
-    const bool left_first = LeftFirst(n);
-    const std::int32_t first = left_first ? at.left : at.right;
-    const std::int32_t second = left_first ? at.right : at.left;
+    if (tree_.at(n).height == 0) return;
+    const auto [first, second] = Children(n);
     Sum(n, second);
     Treelet(first);
     Treelet(second);
@@ -298,21 +286,21 @@ class TreeWriter {
   }
 
   void Record(std::int32_t n, std::int32_t second) {
-    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& at = tree_.at(n);
     const bool right_second = second == at.right;
     const double w = right_second ? 1 - at.left_weight : at.left_weight;
     const double above = right_second ? 1 - w : -w;
     const double below = right_second ? -w : 1 - w;
     const std::int32_t first = right_second ? at.left : at.right;
     const bool leaf_parent = at.height == 1;
-    const double difference = leaf_parent ? node(second).value - node(first).value : 1.0;
+    const double difference = leaf_parent ? tree_.at(second).value - tree_.at(first).value : 1.0;
     const Float4 split = SplitWords(at, pass_.set_offsets, Name(at.feature));
     float* words = Append(RecordSize(points_));
     std::memcpy(words, &split, sizeof(split));
     words[4] = static_cast<float>(above);
     words[5] = static_cast<float>(below);
     words[6] = static_cast<float>(leaf_parent ? at.value : w);
-    words[7] = static_cast<float>(node(second).value);
+    words[7] = static_cast<float>(tree_.at(second).value);
     Tables(at.cover_above, difference, words + 8);
   }
 
