@@ -1,5 +1,7 @@
 #include "algorithms/treeshap/tree_explainer.hpp"
 
+#include <algorithm>
+
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
@@ -42,6 +44,14 @@ std::vector<double> ExpectedMargins(const TreeEnsemble& model) {
     margins[static_cast<std::size_t>(model.trees[t].group)] += means[t];
   }
   return margins;
+}
+
+void WriteExpected(const ResultBlocks& to, int threads) {
+  ParallelFor(to.results.size() / to.block, threads, [&](std::size_t m) {
+    const auto block = to.results.subspan(m * to.block, to.block);
+    std::ranges::fill(block, 0.0);
+    block.back() = to.expected[m % to.expected.size()];
+  });
 }
 
 void FillInteractionDiagonal(std::size_t features, std::span<const double> phi,

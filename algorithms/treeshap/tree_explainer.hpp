@@ -109,6 +109,17 @@ void RequireSize(std::size_t given, std::size_t needed);
 //! The last column of each group: base score plus the expected value of the group's trees.
 std::vector<double> ExpectedMargins(const TreeEnsemble& model);
 
+//! Where results go: for each row and output a block of numbers, the last of which is the output's
+//! expected value.
+struct ResultBlocks {
+  std::span<double> results;         //!< rows x outputs x block
+  std::size_t block = 0;             //!< features + 1 of values
+  std::span<const double> expected;  //!< one of each output
+};
+
+//! Zeros and the expected values: the results of a model without splits, to which others are added.
+void WriteExpected(const ResultBlocks& to, int threads = 0);
+
 //! Given off-diagonal interactions (both triangles, rows x groups x (features + 1)^2) and the
 //! values, writes the diagonal phi_i - sum_j phi_ij and the last corner.
 void FillInteractionDiagonal(std::size_t features, std::span<const double> phi,

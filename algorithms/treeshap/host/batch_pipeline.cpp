@@ -360,12 +360,4 @@ template void RunPipeline(PipelineDevice<float>&, const RowBlock&, std::size_t, 
 template void RunPipeline(PipelineDevice<double>&, const RowBlock&, std::size_t, int,
                           const ResultBlocks&, std::size_t, const PipelineLimits&);
 
-void WriteExpected(const ResultBlocks& to) {
-  ParallelFor(to.results.size() / to.block, 0, [&](std::size_t m) {
-    const auto block = to.results.subspan(m * to.block, to.block);
-    std::fill(block.begin(), block.end(), 0.0);
-    block.back() = to.expected[m % to.expected.size()];
-  });
-}
-
 }  // namespace retable::treeshap

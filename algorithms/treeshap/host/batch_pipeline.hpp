@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <span>
 
-#include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
 
@@ -64,14 +64,6 @@ class PipelineDevice {
   virtual void Finish(std::size_t slot) = 0;
 };
 
-//! Where results go: for each row and output a block of numbers, the last of which is the output's
-//! expected value.
-struct ResultBlocks {
-  std::span<double> results;         //!< rows x outputs x block
-  std::size_t block = 0;             //!< features + 1 of values
-  std::span<const double> expected;  //!< one of each output
-};
-
 //! How results are cut up: into chunks, each of which one thread writes.
 struct PipelineLimits {
   std::size_t least_chunk = std::size_t{1} << 12;  //!< numbers
@@ -95,8 +87,5 @@ bool CopyRows(const float* from, std::size_t count, float* to);
 constexpr std::size_t RowsPerPiece(std::size_t per_row) {
   return std::clamp<std::size_t>((std::size_t{1} << 28) / per_row, 1, std::size_t{1} << 16);
 }
-
-//! Zeros and the expected values: the results of a model without splits.
-void WriteExpected(const ResultBlocks& to);
 
 }  // namespace retable::treeshap

@@ -3,7 +3,6 @@
 // interactions O(T L D^3), conditioning on each feature of the path only. Mitchell et al. 2022,
 // algorithms 2 and 3.
 
-#include <algorithm>
 #include <vector>
 
 #include "algorithms/treeshap/flop_count.hpp"
@@ -59,25 +58,20 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
   }
 
   void write_values(const RowBlock& rows, std::span<double> phi) override {
-    const std::size_t per_row = ValuesPerRow(shape_);
+    WriteExpected({phi, side(), expected_}, threads_);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
-      double* row_phi = phi.data() + r * per_row;
-      std::fill_n(row_phi, per_row, 0.0);
+      double* row_phi = phi.data() + r * ValuesPerRow(shape_);
       for (const Path& path : list_.paths) AddValues(path, rows.row(r), lanes, row_phi);
-      for (std::size_t g = 0; g < expected_.size(); ++g) {
-        row_phi[(g + 1) * side() - 1] = expected_[g];
-      }
     });
   }
 
   void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
-    const std::size_t per_row = InteractionsPerRow(shape_);
     const Results phi = values(rows);
+    WriteExpected({matrices, side() * side(), expected_}, threads_);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
-      double* row_matrices = matrices.data() + r * per_row;
-      std::fill_n(row_matrices, per_row, 0.0);
+      double* row_matrices = matrices.data() + r * InteractionsPerRow(shape_);
       for (const Path& path : list_.paths) {
         AddInteractions(path, rows.row(r), lanes, row_matrices);
       }

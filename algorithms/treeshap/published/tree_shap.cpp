@@ -3,7 +3,6 @@
 // float where paths are deep and covers small; kept as the paper's baseline. Lundberg et al. 2020,
 // algorithm 2; Mitchell et al. 2022, algorithm 1.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "algorithms/treeshap/flop_count.hpp"
@@ -66,7 +65,7 @@ struct Recursion {
 
   void Visit(std::int32_t n, FeaturePath<T> path, T z, T o, std::int32_t d) {
     path.Extend(z, o, d);
-    const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+    const TreeNode& node = tree.at(n);
     if (node.is_leaf()) {
       for (std::size_t i = 1; i < path.feature.size(); ++i) {
         const T w = UnwoundSum(path.weight.data(), path.size(), path.zero[i], path.one[i]);
@@ -106,17 +105,13 @@ class TreeShapExplainer final : public TreeExplainer {
   }
 
   void write_values(const RowBlock& rows, std::span<double> phi) override {
-    const std::size_t per_row = ValuesPerRow(shape_);
+    WriteExpected({phi, side(), expected_}, threads_);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
-      double* row_phi = phi.data() + r * per_row;
-      std::fill_n(row_phi, per_row, 0.0);
+      double* row_phi = phi.data() + r * ValuesPerRow(shape_);
       for (const Tree& tree : shape_.trees) {
         Recursion<T> recursion{shape_, tree, rows.row(r),
                                row_phi + static_cast<std::size_t>(tree.group) * side()};
         recursion.Visit(0, {}, T(1), T(1), -1);
-      }
-      for (std::size_t g = 0; g < expected_.size(); ++g) {
-        row_phi[(g + 1) * side() - 1] = expected_[g];
       }
     });
   }

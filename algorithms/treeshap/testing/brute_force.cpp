@@ -18,7 +18,7 @@ using Game = std::function<double(std::size_t group, Subset subset)>;
 
 double Expectation(const TreeEnsemble& model, const Tree& tree, std::int32_t n,
                    std::span<const float> row, Subset subset) {
-  const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  const TreeNode& node = tree.at(n);
   if (node.is_leaf()) return node.value;
   if (((subset >> node.feature) & 1u) != 0) {
     const bool left = GoesLeft(model, node, row[static_cast<std::size_t>(node.feature)]);
@@ -210,7 +210,8 @@ std::vector<double> PathReferenceValues(const TreeEnsemble& model, const RowBloc
   const PathList list = ExtractPaths(model);
   const std::vector<double> expected = ExpectedMargins(model);
   const auto side = static_cast<std::size_t>(model.features) + 1;
-  std::vector<double> phi(rows.rows * ValuesPerRow(model), 0.0);
+  std::vector<double> phi(rows.rows * ValuesPerRow(model));
+  WriteExpected({phi, side, expected});
   for (std::size_t r = 0; r < rows.rows; ++r) {
     double* row_phi = phi.data() + r * ValuesPerRow(model);
     for (const Path& path : list.paths) {
@@ -221,7 +222,6 @@ std::vector<double> PathReferenceValues(const TreeEnsemble& model, const RowBloc
             SumWithout(p, i, i) * (p.one[i] - p.zero[i]) * path.value;
       }
     }
-    for (std::size_t g = 0; g < expected.size(); ++g) row_phi[(g + 1) * side - 1] = expected[g];
   }
   return phi;
 }

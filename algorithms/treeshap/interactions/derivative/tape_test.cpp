@@ -115,7 +115,9 @@ std::vector<double> Interactions(const TreeEnsemble& model, const RowBlock& rows
                                  const DerivativeOptions& options) {
   const DerivativeTapeSet set = CompileDerivatives(Annotate(model), options);
   std::vector<double> out(rows.rows * InteractionsPerRow(model), 0.0);
-  std::vector<double> phi(rows.rows * ValuesPerRow(model), 0.0);
+  const auto side = static_cast<std::size_t>(model.features) + 1;
+  std::vector<double> phi(rows.rows * ValuesPerRow(model));
+  WriteExpected({phi, side, ExpectedMargins(model)});
   for (const DerivativeTape& tape : set.tapes) {
     if (tape.points == 4)
       RunTape<4>(set, tape, model, rows, phi, out);
@@ -123,12 +125,6 @@ std::vector<double> Interactions(const TreeEnsemble& model, const RowBlock& rows
       RunTape<6>(set, tape, model, rows, phi, out);
     else
       RunTape<8>(set, tape, model, rows, phi, out);
-  }
-  const auto side = static_cast<std::size_t>(model.features) + 1;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    for (std::size_t g = 0; g < static_cast<std::size_t>(model.groups); ++g) {
-      phi[r * ValuesPerRow(model) + (g + 1) * side - 1] = ExpectedMargins(model)[g];
-    }
   }
   FillInteractionDiagonal(side - 1, phi, out);
   return out;
