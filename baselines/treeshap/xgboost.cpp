@@ -50,37 +50,25 @@ void Check(int status) {
   if (status != 0) throw std::runtime_error(std::string("XGBoost: ") + XGBGetLastError());
 }
 
-class Matrix {
- public:
-  explicit Matrix(const RowBlock& rows) {
-    Check(XGDMatrixCreateFromMat(rows.values.data(), rows.rows, rows.columns,
-                                 std::numeric_limits<float>::quiet_NaN(), &handle_));
-  }
-  ~Matrix() { XGDMatrixFree(handle_); }
-  Matrix(const Matrix&) = delete;
-  Matrix& operator=(const Matrix&) = delete;
-  DMatrixHandle get() const { return handle_; }
+// A handle of XGBoost's with what frees it: both of its kinds are pointers to void.
+using Handle = std::unique_ptr<void, int (*)(void*)>;
 
- private:
-  DMatrixHandle handle_ = nullptr;
-};
+Handle MakeMatrix(const RowBlock& rows) {
+  DMatrixHandle matrix = nullptr;
+  Check(XGDMatrixCreateFromMat(rows.values.data(), rows.rows, rows.columns,
+                               std::numeric_limits<float>::quiet_NaN(), &matrix));
+  return {matrix, XGDMatrixFree};
+}
 
-class Booster {
- public:
-  explicit Booster(DMatrixHandle data = nullptr) {
-    Check(XGBoosterCreate(&data, data == nullptr ? 0 : 1, &handle_));
-  }
-  ~Booster() { XGBoosterFree(handle_); }
-  Booster(const Booster&) = delete;
-  Booster& operator=(const Booster&) = delete;
-  void Set(const char* name, const std::string& value) {
-    Check(XGBoosterSetParam(handle_, name, value.c_str()));
-  }
-  BoosterHandle get() const { return handle_; }
+Handle MakeBooster(DMatrixHandle data = nullptr) {
+  BoosterHandle booster = nullptr;
+  Check(XGBoosterCreate(&data, data == nullptr ? 0 : 1, &booster));
+  return {booster, XGBoosterFree};
+}
 
- private:
-  BoosterHandle handle_ = nullptr;
-};
+void Set(const Handle& booster, const char* name, const std::string& value) {
+  Check(XGBoosterSetParam(booster.get(), name, value.c_str()));
+}
 
 // pred_contribs and pred_interactions.
 class XgboostExplainer final : public TreeExplainer {
@@ -92,9 +80,9 @@ class XgboostExplainer final : public TreeExplainer {
     shape_.features = model.features;
     shape_.groups = model.groups;
     base_ = model.base_score;
-    booster_ = std::make_unique<Booster>();
-    Check(XGBoosterLoadModelFromBuffer(booster_->get(), bytes.data(), bytes.size()));
-    if (threads_ > 0) booster_->Set("nthread", std::to_string(threads_));
+    booster_ = MakeBooster();
+    Check(XGBoosterLoadModelFromBuffer(booster_.get(), bytes.data(), bytes.size()));
+    if (threads_ > 0) Set(booster_, "nthread", std::to_string(threads_));
   }
 
   void write_values(const RowBlock& rows, std::span<double> phi) override {
@@ -116,10 +104,10 @@ class XgboostExplainer final : public TreeExplainer {
  private:
   void Predict(const RowBlock& rows, int mask, std::size_t per_row, std::span<double> out) {
     if (rows.rows == 0) return;
-    const Matrix matrix(rows);
+    const Handle matrix = MakeMatrix(rows);
     bst_ulong length = 0;
     const float* result = nullptr;
-    Check(XGBoosterPredict(booster_->get(), matrix.get(), mask, 0, 0, &length, &result));
+    Check(XGBoosterPredict(booster_.get(), matrix.get(), mask, 0, 0, &length, &result));
     if (length != out.size()) throw std::runtime_error("XGBoost: unexpected output size");
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       std::copy_n(result + r * per_row, per_row, out.data() + r * per_row);
@@ -136,7 +124,7 @@ class XgboostExplainer final : public TreeExplainer {
 
   int threads_;
   std::vector<double> base_;
-  std::unique_ptr<Booster> booster_;
+  Handle booster_{nullptr, XGBoosterFree};
 };
 
 }  // namespace
@@ -155,21 +143,21 @@ std::string XgboostVersion() {
 
 std::string TrainXgboost(const RowBlock& rows, std::span<const float> labels,
                          const TrainingOptions& options) {
-  const Matrix matrix(rows);
+  const Handle matrix = MakeMatrix(rows);
   Check(XGDMatrixSetFloatInfo(matrix.get(), "label", labels.data(), labels.size()));
-  Booster booster(matrix.get());
-  booster.Set("tree_method", "hist");
-  booster.Set("eta", std::to_string(options.eta));
-  booster.Set("max_depth", std::to_string(options.depth));
+  const Handle booster = MakeBooster(matrix.get());
+  Set(booster, "tree_method", "hist");
+  Set(booster, "eta", std::to_string(options.eta));
+  Set(booster, "max_depth", std::to_string(options.depth));
   if (options.leaves > 0) {
-    booster.Set("grow_policy", "lossguide");
-    booster.Set("max_leaves", std::to_string(options.leaves));
+    Set(booster, "grow_policy", "lossguide");
+    Set(booster, "max_leaves", std::to_string(options.leaves));
   }
   if (options.classes > 2) {
-    booster.Set("objective", "multi:softmax");
-    booster.Set("num_class", std::to_string(options.classes));
+    Set(booster, "objective", "multi:softmax");
+    Set(booster, "num_class", std::to_string(options.classes));
   } else {
-    booster.Set("objective", options.classes == 2 ? "binary:logistic" : "reg:squarederror");
+    Set(booster, "objective", options.classes == 2 ? "binary:logistic" : "reg:squarederror");
   }
   for (int i = 0; i < options.rounds; ++i) {
     Check(XGBoosterUpdateOneIter(booster.get(), i, matrix.get()));
