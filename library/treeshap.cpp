@@ -171,10 +171,7 @@ struct TreeExplainer::State {
     const auto call = pairs ? &FallbackExplainer::interactions_to : &FallbackExplainer::values_to;
     (explainer.get()->*call)(block, results);
     if (may_overflow) treeshap::RequireFinite(results, options.precision == "double");
-    if (!explainer->why().empty() && device != "cpu") {
-      device = "cpu";
-      why = explainer->why();
-    }
+    if (why.empty()) why = explainer->why();
   }
 
   // Rows in device memory, where the explainer is to read them.
@@ -183,9 +180,8 @@ struct TreeExplainer::State {
       [[maybe_unused]] void (treeshap::TreeExplainer::*call)(const treeshap::DeviceRows&)) {
     const OnDevice current;
     const std::lock_guard guard(mutex);
-    if (device != "cuda") {
-      throw std::invalid_argument("the explainer works on the processor (" +
-                                  (why.empty() ? "it was made so" : why) +
+    if (!why.empty()) {
+      throw std::invalid_argument("the explainer works on the processor (" + why +
                                   "): give rows of host memory");
     }
     if (rows.rows == 0) return;
@@ -203,7 +199,7 @@ struct TreeExplainer::State {
   TreeModel model;
   TreeExplainerOptions options;
   bool may_overflow = MayOverflow(ensemble());
-  std::string device = "cpu", why;
+  std::string why;  // the processor computes; empty where the GPU does
   std::vector<float> background;
   std::unique_ptr<FallbackExplainer> explainer;
 #if defined(RETABLE_HAS_CUDA)
@@ -230,17 +226,13 @@ TreeExplainer::TreeExplainer(const TreeModel& model, const TreeExplainerOptions&
                                          .index = options.index,
                                          .threads = options.threads},
                                         s.why);
-  s.device = s.why.empty() ? "cuda" : "cpu";
   s.explainer->prepare(s.ensemble());
   if (!background.empty()) {
     const auto features = static_cast<std::size_t>(s.ensemble().features);
     const RowBlock rows = s.Encode(background, background.size() / features, s.background);
     s.explainer->set_background(rows);
   }
-  if (!s.explainer->why().empty()) {
-    s.device = "cpu";
-    s.why = s.explainer->why();
-  }
+  if (s.why.empty()) s.why = s.explainer->why();
 }
 
 TreeExplainer::~TreeExplainer() = default;
@@ -320,7 +312,7 @@ const TreeModel& TreeExplainer::model() const {
 
 std::string TreeExplainer::device() const {
   const std::lock_guard guard(state_->mutex);
-  return state_->device;
+  return state_->why.empty() ? "cuda" : "cpu";
 }
 
 std::string TreeExplainer::why_not_gpu() const {
