@@ -8,11 +8,8 @@ namespace retable::treeshap {
 
 namespace {
 
-// Which bin each item goes to, and how many bins there are.
-struct Assignment {
-  std::vector<std::uint32_t> bin;
-  std::size_t bins = 0;
-};
+// The bin of each item.
+using Assignment = std::vector<std::uint32_t>;
 
 // Items by falling size, stable: a counting sort.
 std::vector<std::uint32_t> ByFallingSize(std::span<const std::int32_t> sizes,
@@ -28,46 +25,46 @@ std::vector<std::uint32_t> ByFallingSize(std::span<const std::int32_t> sizes,
 }
 
 Assignment PackNone(std::size_t n) {
-  Assignment result{std::vector<std::uint32_t>(n), n};
-  std::iota(result.bin.begin(), result.bin.end(), 0u);
-  return result;
+  Assignment bin(n);
+  std::iota(bin.begin(), bin.end(), 0u);
+  return bin;
 }
 
 Assignment PackNextFit(std::span<const std::int32_t> sizes, std::int32_t capacity) {
-  Assignment result{std::vector<std::uint32_t>(sizes.size()), 0};
+  Assignment bin(sizes.size());
+  std::uint32_t bins = 0;
   std::int32_t room = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] > room) {
-      ++result.bins;
+      ++bins;
       room = capacity;
     }
     room -= sizes[i];
-    result.bin[i] = static_cast<std::uint32_t>(result.bins - 1);
+    bin[i] = bins - 1;
   }
-  return result;
+  return bin;
 }
 
 // Best fit: the open bin with the least sufficient room; bins of equal room are
 // interchangeable, so one stack for each room is the whole search structure.
 Assignment PackBestFit(std::span<const std::int32_t> sizes, std::int32_t capacity) {
-  Assignment result{std::vector<std::uint32_t>(sizes.size()), 0};
+  Assignment bin(sizes.size());
+  std::uint32_t bins = 0;
   std::vector<std::vector<std::uint32_t>> open(static_cast<std::size_t>(capacity) + 1);
   for (const auto item : ByFallingSize(sizes, capacity)) {
     const std::int32_t size = sizes[item];
     std::int32_t room = size;
     while (room <= capacity && open[static_cast<std::size_t>(room)].empty()) ++room;
-    std::uint32_t bin = static_cast<std::uint32_t>(result.bins);
     if (room > capacity) {
-      ++result.bins;
+      bin[item] = bins++;
       room = capacity;
     } else {
-      bin = open[static_cast<std::size_t>(room)].back();
+      bin[item] = open[static_cast<std::size_t>(room)].back();
       open[static_cast<std::size_t>(room)].pop_back();
     }
-    result.bin[item] = bin;
-    open[static_cast<std::size_t>(room - size)].push_back(bin);
+    open[static_cast<std::size_t>(room - size)].push_back(bin[item]);
   }
-  return result;
+  return bin;
 }
 
 // First fit: the first bin with room, found by descent in a tournament tree of the largest room,
@@ -95,26 +92,25 @@ class RoomTree {
 };
 
 Assignment PackFirstFit(std::span<const std::int32_t> sizes, std::int32_t capacity) {
-  Assignment result{std::vector<std::uint32_t>(sizes.size()), 0};
+  Assignment bin(sizes.size());
   RoomTree rooms(sizes.size(), capacity);
   for (const auto item : ByFallingSize(sizes, capacity)) {
-    const std::size_t bin = rooms.Take(sizes[item]);
-    result.bins = std::max(result.bins, bin + 1);
-    result.bin[item] = static_cast<std::uint32_t>(bin);
+    bin[item] = static_cast<std::uint32_t>(rooms.Take(sizes[item]));
   }
-  return result;
+  return bin;
 }
 
 // Assignment to lists, by counting.
 Bins Gather(const Assignment& assignment) {
   Bins bins;
-  bins.offsets.assign(assignment.bins + 1, 0);
-  for (const auto bin : assignment.bin) ++bins.offsets[bin + 1];
+  if (assignment.empty()) return bins;
+  bins.offsets.assign(*std::ranges::max_element(assignment) + std::size_t{2}, 0);
+  for (const auto bin : assignment) ++bins.offsets[bin + 1];
   std::partial_sum(bins.offsets.begin(), bins.offsets.end(), bins.offsets.begin());
-  bins.items.resize(assignment.bin.size());
+  bins.items.resize(assignment.size());
   std::vector<std::size_t> next(bins.offsets.begin(), bins.offsets.end() - 1);
-  for (std::size_t i = 0; i < assignment.bin.size(); ++i) {
-    bins.items[next[assignment.bin[i]]++] = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    bins.items[next[assignment[i]]++] = static_cast<std::uint32_t>(i);
   }
   return bins;
 }
