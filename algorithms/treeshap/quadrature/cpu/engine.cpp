@@ -23,19 +23,6 @@ namespace {
 template <class T>
 using Kernels = SimdKernels<T> (*)(int points);
 
-template <class T>
-Kernels<T> KernelsFor(const std::string& isa) {
-  return isa == "avx512" ? SimdAvx512<T> : isa == "avx2" ? SimdAvx2<T> : SimdBaseline<T>;
-}
-
-bool CpuHas(const std::string& isa) {
-#if defined(RETABLE_X86)
-  if (isa == "avx2") return HasAvx2();
-  if (isa == "avx512") return HasAvx512();
-#endif
-  return isa == "baseline";
-}
-
 // The passes that are compiled for an instruction set, ascending; none where the set is missing.
 template <class T>
 std::vector<int> PointsOf(Kernels<T> kernels) {
@@ -46,21 +33,25 @@ std::vector<int> PointsOf(Kernels<T> kernels) {
   return points;
 }
 
+// The named instruction set's, or the widest ones' that this processor and this build have.
 template <class T>
 Kernels<T> Choose(const std::string& isa) {
-  if (isa == "auto") {
-    for (const char* name : {"avx512", "avx2"}) {
-      if (CpuHas(name) && !PointsOf(KernelsFor<T>(name)).empty()) return KernelsFor<T>(name);
-    }
-    return KernelsFor<T>("baseline");
+  bool avx2 = false, avx512 = false;
+#if defined(RETABLE_X86)
+  avx2 = HasAvx2();
+  avx512 = HasAvx512();
+#endif
+  const std::tuple<const char*, bool, Kernels<T>> sets[] = {{"avx512", avx512, SimdAvx512<T>},
+                                                            {"avx2", avx2, SimdAvx2<T>},
+                                                            {"baseline", true, SimdBaseline<T>}};
+  bool known = false;
+  for (const auto& [name, here, kernels] : sets) {
+    if (isa != "auto" && isa != name) continue;
+    if (here && !PointsOf(kernels).empty()) return kernels;
+    known = true;
   }
-  if (isa != "baseline" && isa != "avx2" && isa != "avx512") {
-    throw std::invalid_argument("isa is auto, baseline, avx2 or avx512, not \"" + isa + "\"");
-  }
-  if (!CpuHas(isa) || PointsOf(KernelsFor<T>(isa)).empty()) {
-    throw std::invalid_argument("this processor or build has no " + isa);
-  }
-  return KernelsFor<T>(isa);
+  if (known) throw std::invalid_argument("this processor or build has no " + isa);
+  throw std::invalid_argument("isa is auto, baseline, avx2 or avx512, not \"" + isa + "\"");
 }
 
 // Points [begin, begin + count) of a rule; beyond its end points that weigh nothing.
