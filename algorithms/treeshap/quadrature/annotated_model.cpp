@@ -123,11 +123,8 @@ namespace {
 // The largest number of points that a leaf of the tree needs.
 class LeafErrors {
  public:
-  LeafErrors(const AnnotatedTree& tree, int least) : tree_(tree), points_(least) {
-    for (const AnnotatedNode& node : tree.nodes) {
-      if (node.feature < 0) largest_ = std::max(largest_, std::abs(node.value));
-    }
-  }
+  LeafErrors(const AnnotatedTree& tree, int least)
+      : tree_(tree), largest_(LargestLeaf(tree)), points_(least) {}
 
   int Run() {
     Visit(0);
@@ -183,7 +180,7 @@ class LeafErrors {
   }
 
   const AnnotatedTree& tree_;
-  double largest_ = 0;
+  double largest_;
   int points_;
   PathFeatures<Factor> path_;
   std::vector<double> beyond_;
@@ -223,6 +220,14 @@ AnnotatedModel Annotate(const TreeEnsemble& model) {
     }
   }
   return out;
+}
+
+double LargestLeaf(const AnnotatedTree& tree) {
+  double largest = 0;
+  for (const AnnotatedNode& node : tree.nodes) {
+    if (node.feature < 0) largest = std::max(largest, std::abs(node.value));
+  }
+  return largest;
 }
 
 std::size_t SplitCount(const AnnotatedModel& model) {

@@ -107,6 +107,9 @@ struct AnnotatedModel {
 //! distinct features on one path.
 AnnotatedModel Annotate(const TreeEnsemble& model);
 
+//! The largest |value| of a leaf, which bounds the tree's sums.
+double LargestLeaf(const AnnotatedTree& tree);
+
 //! Splits of all trees.
 std::size_t SplitCount(const AnnotatedModel& model);
 

@@ -60,10 +60,7 @@ std::vector<double> Shares(const Covers& path, const std::vector<bool>& inside,
 
 // Of shares of leaves, over the largest value of one.
 double LargestError(const AnnotatedTree& tree, std::mt19937_64& random, std::size_t leaves) {
-  double largest = 0;
-  for (const AnnotatedNode& node : tree.nodes) {
-    if (node.feature < 0) largest = std::max(largest, std::abs(node.value));
-  }
+  const double largest = LargestLeaf(tree);
   const QuadratureRule exact = GaussLegendre(ExactPoints(tree.path_features));
   const QuadratureRule rule = GaussLegendre(FloatPoints(tree));
   double error = 0;

@@ -423,16 +423,12 @@ InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
       if (subtree.root != 0) cuts.subtrees[subtree.root] = &subtree;
     }
     TilePlanner(tree, options, cuts).Run();
-    const int points = FloatPoints(tree);
     const bool wide = tree.path_features > ancestor::kFewPositions;
-    const QuadratureRule rule = GaussLegendre(points);
-    std::size_t begin = 0;
     const std::vector<int> sizes = wide ? std::vector{8} : std::vector{4, 6, 8};
-    for (const int size : Passes(points, sizes)) {
+    ForEachPass(tree, sizes, [&](const QuadratureRule& rule, std::size_t begin, int size) {
       TapeDraft& draft = of_trees[t][{size, wide}];
       TileWriter({tree, rule, begin, size, offsets, cuts}, draft, {}).Write(0);
-      begin += static_cast<std::size_t>(size);
-    }
+    });
   });
   Drafts drafts;
   for (std::size_t t = 0; t < of_trees.size(); ++t) {

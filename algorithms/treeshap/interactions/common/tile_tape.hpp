@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
@@ -110,11 +109,16 @@ class TileCode {
   std::unordered_map<std::int32_t, int> slots_of_;
 };
 
-//! Largest magnitude of a tree's leaves, which bounds its sums.
-inline double LargestLeaf(const AnnotatedTree& tree) {
-  double most = 0;
-  for (const AnnotatedNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
-  return most;
+//! Calls body(rule, first point, points) for the passes of a tree, of these sizes.
+template <class Body>
+void ForEachPass(const AnnotatedTree& tree, const std::vector<int>& sizes, const Body& body) {
+  const int points = FloatPoints(tree);
+  const QuadratureRule rule = GaussLegendre(points);
+  std::size_t begin = 0;
+  for (const int size : Passes(points, sizes)) {
+    body(rule, begin, size);
+    begin += static_cast<std::size_t>(size);
+  }
 }
 
 //! Sorts tiles by the words on their path to the root, the longest first, so that a tile comes

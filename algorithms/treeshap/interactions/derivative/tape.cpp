@@ -470,22 +470,17 @@ DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
   DerivativeTapeSet out;
   const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
   std::map<int, DerivativeTape> tapes;
-  std::map<int, QuadratureRule> rules;
   for (const AnnotatedTree& tree : model.trees) {
     out.bound += LargestLeaf(tree);
     if (tree.nodes[0].feature < 0) continue;
-    const int points = FloatPoints(tree);
-    if (!rules.contains(points)) rules[points] = GaussLegendre(points);
-    std::size_t begin = 0;
-    for (const int size : Passes(points, {4, 6, 8})) {
+    ForEachPass(tree, {4, 6, 8}, [&](const QuadratureRule& rule, std::size_t begin, int size) {
       DerivativeTape& tape = tapes[size];
       tape.points = size;
       tape.sizes.features = static_cast<std::uint32_t>(model.features);
       const TilePlan plan = TilePlanner(tree, size, model.features, options).Run();
       std::vector<std::int32_t> features;
-      TileWriter({tree, rules[points], begin, size, offsets, plan}, tape, {}).Write(0, features);
-      begin += static_cast<std::size_t>(size);
-    }
+      TileWriter({tree, rule, begin, size, offsets, plan}, tape, {}).Write(0, features);
+    });
   }
   for (auto& [points, tape] : tapes) {
     OrderTiles(tape.tiles);
