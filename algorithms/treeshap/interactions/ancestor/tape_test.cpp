@@ -11,19 +11,12 @@
 #include <span>
 
 #include "algorithms/treeshap/interactions/ancestor/interpreter.hpp"
+#include "algorithms/treeshap/interactions/common/tape_testing.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
-#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
-#include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
 namespace {
-
-std::uint32_t Listed(const Float4* list, std::uint32_t i) {
-  const Float4 four = list[i / 4];
-  const float words[4] = {four.x, four.y, four.z, four.w};
-  return tape::Bits(words[i % 4]);
-}
 
 template <int Q, class Mask>
 struct ArrayMemory {
@@ -60,7 +53,7 @@ struct ArrayMemory {
   float X(std::uint32_t bits) const {
     const std::uint32_t index = bits & tape::kFeatureMask;
     EXPECT_LT(index, tile.features);
-    return ClampInfinity(x[Listed(words, index)]);
+    return ClampInfinity(x[ListedIn(words, index)]);
   }
   bool InSet(std::uint32_t offset, float value) const {
     return treeshap::InSet([this](std::uint32_t i) { return set.sets.at(i); }, offset, value);
@@ -82,7 +75,7 @@ struct ArrayMemory {
     EXPECT_EQ(subtree.interactions, tape::Bits(head.z));
     ArrayMemory own(set, tape, x, subtree, tape.subtree_words, below, tape.subtree_sizes.slots);
     own.Evaluate(k);
-    for (std::uint32_t i = 0; i < subtree.interactions; ++i) Sum(Listed(at, i)) += own.sums[i];
+    for (std::uint32_t i = 0; i < subtree.interactions; ++i) Sum(ListedIn(at, i)) += own.sums[i];
   }
 
   void Evaluate(float (&k)[Q]) {
@@ -97,9 +90,8 @@ struct ArrayMemory {
 };
 
 template <int Q, class Mask>
-void RunTape(const InteractionTapeSet& set, const InteractionTape& tape, const TreeEnsemble& model,
-             const RowBlock& rows, std::vector<double>& phi, std::vector<double>& out) {
-  const auto f = static_cast<std::size_t>(model.features);
+void RunTape(const InteractionTapeSet& set, const InteractionTape& tape, const RowBlock& rows,
+             const auto& add) {
   for (std::size_t r = 0; r < rows.rows; ++r) {
     // Not a number until a tile has run: the order must be right.
     std::array<float, Q> none;
@@ -112,19 +104,9 @@ void RunTape(const InteractionTapeSet& set, const InteractionTape& tape, const T
       float k[Q];
       memory.Evaluate(k);
       std::copy_n(k, Q, below[number].begin());
-      double* matrix = out.data() + r * InteractionsPerRow(model) + tile.group * (f + 1) * (f + 1);
+      const Float4* list = memory.words + (tile.features + 3) / 4;
       for (std::uint32_t i = 0; i < tile.interactions; ++i) {
-        const InteractionSum& of = set.sums.at(Listed(memory.words + (tile.features + 3) / 4, i));
-        EXPECT_EQ(of.group, tile.group);
-        const std::uint32_t a = of.high;
-        const std::uint32_t b = of.low;
-        const double sum = static_cast<double>(memory.sums[i]);
-        if (a == b) {
-          phi[r * ValuesPerRow(model) + tile.group * (f + 1) + a] += sum;
-        } else {
-          matrix[a * (f + 1) + b] += sum / 2;
-          matrix[b * (f + 1) + a] += sum / 2;
-        }
+        add(r, tile, ListedIn(list, i), memory.sums[i]);
       }
     }
   }
@@ -133,63 +115,27 @@ void RunTape(const InteractionTapeSet& set, const InteractionTape& tape, const T
 std::vector<double> Interactions(const TreeEnsemble& model, const RowBlock& rows,
                                  const InteractionOptions& options) {
   const InteractionTapeSet set = CompileInteractions(Annotate(model), options);
-  std::vector<double> out(rows.rows * InteractionsPerRow(model), 0.0);
-  const auto side = static_cast<std::size_t>(model.features) + 1;
-  std::vector<double> phi(rows.rows * ValuesPerRow(model));
-  WriteExpected({phi, side, ExpectedMargins(model)});
-  for (const InteractionTape& tape : set.tapes) {
+  return MatricesOf(set, model, rows, [&](const InteractionTape& tape, const auto& add) {
     if (tape.wide)
-      RunTape<8, std::uint64_t>(set, tape, model, rows, phi, out);
+      RunTape<8, std::uint64_t>(set, tape, rows, add);
     else if (tape.points == 4)
-      RunTape<4, std::uint32_t>(set, tape, model, rows, phi, out);
+      RunTape<4, std::uint32_t>(set, tape, rows, add);
     else if (tape.points == 6)
-      RunTape<6, std::uint32_t>(set, tape, model, rows, phi, out);
+      RunTape<6, std::uint32_t>(set, tape, rows, add);
     else
-      RunTape<8, std::uint32_t>(set, tape, model, rows, phi, out);
-  }
-  FillInteractionDiagonal(side - 1, phi, out);
-  return out;
+      RunTape<8, std::uint32_t>(set, tape, rows, add);
+  });
 }
 
 TEST(InteractionTape, MatchesAllSubsets) {
-  for (std::uint64_t seed = 0; seed < 16; ++seed) {
-    RandomEnsembleOptions shape;
-    shape.features = 2 + static_cast<int>(seed % 8);
-    shape.depth = 1 + static_cast<int>(seed % 7);
-    shape.groups = 1 + static_cast<int>(seed % 2);
-    shape.zero_cover_probability = seed % 5 == 0 ? 0.2 : 0;
-    shape.categorical_probability = seed % 4 == 1 ? 0.3 : 0;
-    const TreeEnsemble model = RandomEnsemble(shape, seed);
-    const auto values = RandomRows(model, 3, seed % 3 == 0 ? 0 : 0.2, seed);
-    const RowBlock rows{values, 3, static_cast<std::size_t>(model.features)};
-    const auto want = BruteForceInteractions(model, rows);
-    double most = 0;
-    for (const double w : want) most = std::max(most, std::abs(w));
-    for (const InteractionOptions& options :
-         {InteractionOptions{0, 1 << 20, 2000}, InteractionOptions{0, 5, 20},
-          InteractionOptions{6, 24, 160}, InteractionOptions{20, 3, 1}}) {
-      const auto got = Interactions(model, rows, options);
-      ASSERT_EQ(got.size(), want.size());
-      for (std::size_t i = 0; i < want.size(); ++i) {
-        ASSERT_NEAR(got[i], want[i], 2e-6 * most) << "seed " << seed << " entry " << i;
-      }
-    }
-  }
+  ExpectAllSubsets<InteractionOptions>(
+      16, {{0, 1 << 20, 2000}, {0, 5, 20}, {6, 24, 160}, {20, 3, 1}}, Interactions);
 }
 
 // Forty features on a path: masks of 64 bits, tiles in several levels.
 TEST(InteractionTape, MatchesTheProcessorOnAChain) {
   const TreeEnsemble model = ChainEnsemble(40, 40, 0.8, 3);
-  const auto values = RandomRows(model, 2, 0.1, 5);
-  const RowBlock rows{values, 2, static_cast<std::size_t>(model.features)};
-  const auto cpu = Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
-                                                            {{"precision", std::string("double")}});
-  cpu->prepare(model);
-  const auto want = cpu->interactions(rows);
-  const auto got = Interactions(model, rows, {});
-  double most = 0;
-  for (const double w : want) most = std::max(most, std::abs(w));
-  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-6 * most) << i;
+  ExpectProcessors(model, 2, [&](const RowBlock& rows) { return Interactions(model, rows, {}); });
 }
 
 TEST(InteractionTape, RefusesTooManyFeatures) {

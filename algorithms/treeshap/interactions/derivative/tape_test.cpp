@@ -10,20 +10,13 @@
 #include <cmath>
 #include <span>
 
+#include "algorithms/treeshap/interactions/common/tape_testing.hpp"
 #include "algorithms/treeshap/interactions/derivative/interpreter.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
-#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
-#include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
 namespace {
-
-std::uint32_t Listed(const Float4* list, std::uint32_t i) {
-  const Float4 four = list[i / 4];
-  const float words[4] = {four.x, four.y, four.z, four.w};
-  return tape::Bits(words[i % 4]);
-}
 
 template <int Q>
 using Vector = std::array<float, Q>;
@@ -84,9 +77,8 @@ struct ArrayMemory {
 };
 
 template <int Q>
-void RunTape(const DerivativeTapeSet& set, const DerivativeTape& tape, const TreeEnsemble& model,
-             const RowBlock& rows, std::vector<double>& phi, std::vector<double>& out) {
-  const auto f = static_cast<std::size_t>(model.features);
+void RunTape(const DerivativeTapeSet& set, const DerivativeTape& tape, const RowBlock& rows,
+             const auto& add) {
   // Not a number until a tile has run: the order must be right.
   Vector<Q> none;
   none.fill(NAN);
@@ -95,17 +87,8 @@ void RunTape(const DerivativeTapeSet& set, const DerivativeTape& tape, const Tre
     for (const DerivativeTile& tile : tape.tiles) {
       ArrayMemory<Q> memory(set, tape, rows.row(r), tile, left);
       memory.Evaluate();
-      double* matrix = out.data() + r * InteractionsPerRow(model) + tile.group * (f + 1) * (f + 1);
       for (std::uint32_t i = 0; i < tile.interactions + tile.values; ++i) {
-        const InteractionSum& of = set.sums.at(Listed(memory.words, i));
-        EXPECT_EQ(of.group, tile.group);
-        const auto sum = static_cast<double>(memory.sums[i + 1]);
-        if (of.high == of.low) {
-          phi[r * ValuesPerRow(model) + tile.group * (f + 1) + of.high] += sum;
-        } else {
-          matrix[of.high * (f + 1) + of.low] += sum / 2;
-          matrix[of.low * (f + 1) + of.high] += sum / 2;
-        }
+        add(r, tile, ListedIn(memory.words, i), memory.sums[i + 1]);
       }
     }
   }
@@ -114,61 +97,27 @@ void RunTape(const DerivativeTapeSet& set, const DerivativeTape& tape, const Tre
 std::vector<double> Interactions(const TreeEnsemble& model, const RowBlock& rows,
                                  const DerivativeOptions& options) {
   const DerivativeTapeSet set = CompileDerivatives(Annotate(model), options);
-  std::vector<double> out(rows.rows * InteractionsPerRow(model), 0.0);
-  const auto side = static_cast<std::size_t>(model.features) + 1;
-  std::vector<double> phi(rows.rows * ValuesPerRow(model));
-  WriteExpected({phi, side, ExpectedMargins(model)});
-  for (const DerivativeTape& tape : set.tapes) {
+  return MatricesOf(set, model, rows, [&](const DerivativeTape& tape, const auto& add) {
     if (tape.points == 4)
-      RunTape<4>(set, tape, model, rows, phi, out);
+      RunTape<4>(set, tape, rows, add);
     else if (tape.points == 6)
-      RunTape<6>(set, tape, model, rows, phi, out);
+      RunTape<6>(set, tape, rows, add);
     else
-      RunTape<8>(set, tape, model, rows, phi, out);
-  }
-  FillInteractionDiagonal(side - 1, phi, out);
-  return out;
+      RunTape<8>(set, tape, rows, add);
+  });
 }
 
 TEST(DerivativeTape, MatchesAllSubsets) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    RandomEnsembleOptions shape;
-    shape.features = 2 + static_cast<int>(seed % 8);
-    shape.depth = 1 + static_cast<int>(seed % 7);
-    shape.groups = 1 + static_cast<int>(seed % 2);
-    shape.zero_cover_probability = seed % 5 == 0 ? 0.2 : 0;
-    shape.categorical_probability = seed % 4 == 1 ? 0.3 : 0;
-    const TreeEnsemble model = RandomEnsemble(shape, seed);
-    const auto values = RandomRows(model, 3, seed % 3 == 0 ? 0 : 0.2, seed);
-    const RowBlock rows{values, 3, static_cast<std::size_t>(model.features)};
-    const auto want = BruteForceInteractions(model, rows);
-    double most = 0;
-    for (const double w : want) most = std::max(most, std::abs(w));
-    for (const DerivativeOptions& options :
-         {DerivativeOptions{1 << 20, 5000}, DerivativeOptions{5, 60}, DerivativeOptions{24, 100},
-          DerivativeOptions{3, 1}}) {
-      const auto got = Interactions(model, rows, options);
-      ASSERT_EQ(got.size(), want.size());
-      for (std::size_t i = 0; i < want.size(); ++i) {
-        ASSERT_NEAR(got[i], want[i], 2e-6 * most) << "seed " << seed << " entry " << i;
-      }
-    }
-  }
+  ExpectAllSubsets<DerivativeOptions>(24, {{1 << 20, 5000}, {5, 60}, {24, 100}, {3, 1}},
+                                      Interactions);
 }
 
 // Forty splits below each other: tiles as high as a stack is deep.
 TEST(DerivativeTape, MatchesTheProcessorOnAChain) {
   const TreeEnsemble model = ChainEnsemble(40, 10, 0.8, 3);
-  const auto values = RandomRows(model, 6, 0.1, 5);
-  const RowBlock rows{values, 6, static_cast<std::size_t>(model.features)};
-  const auto cpu = Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
-                                                            {{"precision", std::string("double")}});
-  cpu->prepare(model);
-  const auto want = cpu->interactions(rows);
-  const auto got = Interactions(model, rows, {1 << 20, 5000});
-  double most = 0;
-  for (const double w : want) most = std::max(most, std::abs(w));
-  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-6 * most) << i;
+  ExpectProcessors(model, 6, [&](const RowBlock& rows) {
+    return Interactions(model, rows, {1 << 20, 5000});
+  });
 }
 
 TEST(DerivativeTape, RefusesManyFeatures) {
