@@ -6,6 +6,7 @@
 
 #include "algorithms/treeshap/host/batch_pipeline.hpp"
 #include "algorithms/treeshap/host/row_kernels.cuh"
+#include "algorithms/treeshap/host/side_by_side.cuh"
 #include "algorithms/treeshap/interactions/ancestor/kernel.cuh"
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/interactions/common/tuning.hpp"
@@ -68,10 +69,7 @@ struct InteractionCall {
 };
 
 // A tape in device memory, with what its kernels write. Tapes run side by side.
-struct DeviceTape {
-  CudaStream stream;
-  CudaEvent done;
-
+struct DeviceTape : TapeStream {
   virtual ~DeviceTape() = default;
   // Bytes that a row may need, and bytes allocated.
   virtual std::size_t BytesOfRow() const = 0;
@@ -349,20 +347,10 @@ struct DeviceInteractions::State {
                   static_cast<std::uint32_t>(features), count, stride, ranks.data(), stream);
     }
     auto* zeros = reinterpret_cast<std::uint32_t*>(sums.data() + numbers);
-    if (tapes.size() == 1) {  // events between streams would take as long as a small model
-      tapes[0]->Launch(call, zeros, stream);
-      return;
-    }
-    ready.Record(stream);
-    for (const auto& tape : tapes) {
-      CheckCuda(cudaStreamWaitEvent(tape->stream.get(), ready.get()), "wait");
-      tape->Launch(call, zeros, tape->stream.get());
-      zeros += tape->Counters();
-      tape->done.Record(tape->stream.get());
-    }
-    for (const auto& tape : tapes) {
-      CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
-    }
+    RunSideBySide(tapes, ready, stream, [&](DeviceTape& tape, cudaStream_t on) {
+      tape.Launch(call, zeros, on);
+      zeros += tape.Counters();
+    });
   }
 };
 

@@ -11,6 +11,7 @@
 #include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
+#include "algorithms/treeshap/host/side_by_side.cuh"
 #include "algorithms/treeshap/interactions/explainer.cuh"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
@@ -27,12 +28,11 @@ namespace retable::treeshap {
 namespace {
 
 // A tape in device memory with its stream.
-struct DeviceValueTape {
+struct DeviceValueTape : TapeStream {
   Tape tape;
   DeviceArray<Float4> words;
   DeviceArray<TapeRange> ranges;
-  CudaStream stream;
-  CudaEvent done;
+  std::size_t first_range = 0, range_count = 0;  // of the plan's
   std::size_t chunks = 0;
 };
 
@@ -81,7 +81,7 @@ class DeviceQuadrature final : public TreeExplainer {
         set = CompileTapes(annotated, options);
       }
     });
-    categorical_ = set.categorical;
+    categorical_ = !set.sets.empty();
     layout_ = set.layout;
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
     tapes_.clear();
@@ -281,7 +281,6 @@ class DeviceQuadrature final : public TreeExplainer {
     planned_ = 0;
     std::size_t chunks = 0;
     for (const auto& tape : tapes_) chunks += tape->chunks;
-    first_range_.clear();
     std::vector<RangeSums> sums;
     for (const auto& tape : tapes_) {
       // As many as there are chunks: each segment alone.
@@ -291,11 +290,11 @@ class DeviceQuadrature final : public TreeExplainer {
       TapeRanges plan;
       plan.Append(tape->tape.segments, (tape->chunks + target - 1) / target,
                   layout_ == AccumulatorLayout::kSlots);
-      first_range_.push_back(sums.size());
+      tape->first_range = sums.size();
+      tape->range_count = plan.sums.size();
       sums.insert(sums.end(), plan.sums.begin(), plan.sums.end());
       tape->ranges.Upload(plan.ranges);
     }
-    first_range_.push_back(sums.size());
     sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
                static_cast<std::uint32_t>(shape_.groups), layout_ == AccumulatorLayout::kSlots);
     planned_ = wanted;
@@ -303,34 +302,23 @@ class DeviceQuadrature final : public TreeExplainer {
 
   // Every node for every row.
   void RunRows(KernelVariant variant, std::uint32_t stride, const DeviceBatch& piece) {
-    const cudaStream_t main = piece.stream;
-    const std::size_t slice = features() * stride;
-    // Events between streams take longer than a small model.
-    const bool alone = tapes_.size() == 1;
-    if (!alone) ready_.Record(main);
-    for (std::size_t i = 0; i < tapes_.size(); ++i) {
-      DeviceValueTape& tape = *tapes_[i];
+    const bool slots = layout_ == AccumulatorLayout::kSlots;
+    RunSideBySide(tapes_, ready_, piece.stream, [&](DeviceValueTape& tape, cudaStream_t stream) {
       QuadratureLaunch launch = Geometry(tape, variant, piece.count);
       launch.tape.words = tape.words.data();
       launch.tape.ranges = tape.ranges.data();
       launch.tape.sets = sets_.data();
       launch.x = x_.data();
-      launch.sums.partial =
-          partial_.data() +
-          (layout_ == AccumulatorLayout::kPerFeature ? first_range_[i] * slice : 0);
+      launch.sums.partial = partial_.data() + (slots ? 0 : tape.first_range * features() * stride);
       launch.sums.columns = reinterpret_cast<float*>(partial_.data());
       launch.sums.lists = sums_.lists();
-      launch.sums.list_begin = sums_.list_begin() + first_range_[i];
+      launch.sums.list_begin = sums_.list_begin() + tape.first_range;
       launch.sizes.stride = stride;
-      launch.sizes.range_count = static_cast<std::uint32_t>(first_range_[i + 1] - first_range_[i]);
-      const cudaStream_t stream = alone ? main : tape.stream.get();
-      if (!alone) CheckCuda(cudaStreamWaitEvent(stream, ready_.get()), "wait");
+      launch.sizes.range_count = static_cast<std::uint32_t>(tape.range_count);
       LaunchQuadrature(tape.tape.points, launch, stream);
-      if (alone) break;
-      tape.done.Record(stream);
-      CheckCuda(cudaStreamWaitEvent(main, tape.done.get()), "wait");
-    }
-    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, piece.rounded, main);
+    });
+    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, piece.rounded,
+              piece.stream);
   }
 
   int device_;
@@ -348,10 +336,9 @@ class DeviceQuadrature final : public TreeExplainer {
   DeviceArray<std::uint32_t> sets_;
   PartialSums sums_;
   std::size_t segments_ = 0;
-  std::size_t planned_ = 0;               // ranges, 0: none
-  std::vector<std::size_t> first_range_;  // of each tape
-  bool shares_ = false;                   // the call that runs
-  bool asks_ = false;                     // whether its rows are alike is not known yet
+  std::size_t planned_ = 0;  // ranges, 0: none
+  bool shares_ = false;      // the call that runs
+  bool asks_ = false;        // whether its rows are alike is not known yet
   DeviceArray<float> x_;
   DeviceArray<double> partial_;
   CudaEvent ready_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/host/row_kernels.cuh"
+#include "algorithms/treeshap/host/side_by_side.cuh"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature/cuda/tape_ranges.hpp"
 #include "algorithms/treeshap/quadrature/sharing/sort_rows.cuh"
@@ -28,7 +29,7 @@ struct Batch {
 };
 
 // A tape with what its kernels write: tapes run side by side.
-struct SharedTape : TapeSizes {
+struct SharedTape : TapeStream, TapeSizes {
   DeviceArray<Float4> words, subtree_words;
   DeviceArray<SharedSubtree> subtrees;
   DeviceArray<std::uint32_t> feature_lists, keys;
@@ -40,8 +41,6 @@ struct SharedTape : TapeSizes {
   DeviceArray<std::uint32_t> representatives, bases, counters;
   DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
-  CudaStream stream;
-  CudaEvent done;
 
   void Reserve(std::uint32_t rows, std::uint32_t stride) {
     const auto per_item = static_cast<std::uint32_t>(32 * ClassesPerLane(points));
@@ -347,19 +346,10 @@ bool SharedQuadrature::Run(const float* x, std::uint32_t stride, KernelVariant v
               s.ranks.data(), stream);
   for (std::size_t r = 0; r < s.rounds.size(); ++r) {
     const PartialSums& round = s.rounds[r];
-    if (s.tapes.size() == 1) {
-      s.RunBatch(*s.tapes[0], s.tapes[0]->batches[r], round, x, rows, stride, variant, stream);
-    } else {
-      s.ready.Record(stream);
-      for (const auto& tape : s.tapes) {
-        if (r >= tape->batches.size()) continue;
-        const cudaStream_t own = tape->stream.get();
-        CheckCuda(cudaStreamWaitEvent(own, s.ready.get()), "wait");
-        s.RunBatch(*tape, tape->batches[r], round, x, rows, stride, variant, own);
-        tape->done.Record(own);
-        CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
-      }
-    }
+    RunSideBySide(s.tapes, s.ready, stream, [&](SharedTape& tape, cudaStream_t own) {
+      if (r >= tape.batches.size()) return;
+      s.RunBatch(tape, tape.batches[r], round, x, rows, stride, variant, own);
+    });
     round.Add(s.partial.data(), s.order.data(), stride, rows, r == 0, to.out, rounded, stream);
   }
   return rounded != nullptr;

@@ -661,7 +661,6 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
   TapeSet out;
   out.features = model.features;
   out.groups = model.groups;
-  out.categorical = !model.sets.empty();
   out.layout = ChooseAccumulatorLayout(model.features);
   const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
   if (options.subtree_leaves > 0) out.ranks = RankTable(model);

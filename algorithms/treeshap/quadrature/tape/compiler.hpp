@@ -65,7 +65,6 @@ struct TapeSet {
   std::vector<std::uint32_t> sets;  //!< category sets: count | others << 31, words...
   std::int32_t features = 0;
   std::int32_t groups = 1;
-  bool categorical = false;
   AccumulatorLayout layout = AccumulatorLayout::kPerFeature;
   RankTable ranks;  //!< empty where no subtree is planned
 };
