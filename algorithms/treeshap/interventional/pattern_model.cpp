@@ -6,6 +6,7 @@
 #include <string>
 
 #include "algorithms/treeshap/model/category_sets.hpp"
+#include "algorithms/treeshap/model/path_features.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
@@ -65,11 +66,10 @@ class TreeCutter {
       roots_.push_back(-1);
       return;
     }
-    const bool fresh = std::ranges::find(path_, node.feature) == path_.end();
-    if (fresh) path_.push_back(node.feature);
-    Visit(node.left);
-    Visit(node.right);
-    if (fresh) path_.pop_back();
+    path_.With({node.feature}, [&] {
+      Visit(node.left);
+      Visit(node.right);
+    });
   }
 
   // Takes the room of a treelet with so many bits, hence columns, at most.
@@ -142,7 +142,7 @@ class TreeCutter {
   const Tree* tree_ = nullptr;
   TreeEnsemble above_;                 // the tree without what is below treelets
   std::vector<std::uint32_t> splits_;  // at and below each node
-  std::vector<std::int32_t> path_;     // distinct features above the node
+  PathFeatures<FeatureOnPath> path_;   // above the node
   std::vector<std::int32_t> roots_;    // of treelets; -1: a deep leaf
   std::size_t served_ = 0;             // leaves of treelets
   std::size_t bytes_ = 0;

@@ -48,4 +48,9 @@ class PathFeatures : public std::vector<Element> {
   }
 };
 
+//! An element of a path of which nothing but the feature matters.
+struct FeatureOnPath {
+  std::int32_t feature;
+};
+
 }  // namespace retable::treeshap

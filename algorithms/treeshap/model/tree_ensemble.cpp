@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/treeshap/model/path_features.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
@@ -109,18 +110,17 @@ double MeanBelow(const Tree& tree, std::int32_t n) {
   return left * MeanBelow(tree, node.left) + (1 - left) * MeanBelow(tree, node.right);
 }
 
-void LeavesBelow(const Tree& tree, std::int32_t n, std::vector<std::int32_t>& path,
+void LeavesBelow(const Tree& tree, std::int32_t n, PathFeatures<FeatureOnPath>& path,
                  const std::function<void(int)>& visit) {
   const TreeNode& node = tree.at(n);
   if (node.is_leaf()) {
     visit(static_cast<int>(path.size()));
     return;
   }
-  const bool fresh = std::find(path.begin(), path.end(), node.feature) == path.end();
-  if (fresh) path.push_back(node.feature);
-  LeavesBelow(tree, node.left, path, visit);
-  LeavesBelow(tree, node.right, path, visit);
-  if (fresh) path.pop_back();
+  path.With({node.feature}, [&] {
+    LeavesBelow(tree, node.left, path, visit);
+    LeavesBelow(tree, node.right, path, visit);
+  });
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ int Depth(const Tree& tree) {
 }
 
 void ForEachLeaf(const Tree& tree, const std::function<void(int features)>& visit) {
-  std::vector<std::int32_t> path;
+  PathFeatures<FeatureOnPath> path;
   LeavesBelow(tree, 0, path, visit);
 }
 

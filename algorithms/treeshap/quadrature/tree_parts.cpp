@@ -81,10 +81,6 @@ class TreeParts {
     return static_cast<std::int32_t>(to);
   }
 
-  struct OnPath {
-    std::int32_t feature;
-  };
-
   const AnnotatedTree& tree_;
   std::size_t most_;
   std::vector<std::size_t> first_, leaves_;  // by node: number of the first leaf, leaves
@@ -92,7 +88,7 @@ class TreeParts {
   std::size_t repeated_ = 0;
   std::size_t begin_ = 0, end_ = 0;  // leaves of the part
   AnnotatedTree part_;
-  PathFeatures<OnPath> path_;
+  PathFeatures<FeatureOnPath> path_;
 };
 
 }  // namespace

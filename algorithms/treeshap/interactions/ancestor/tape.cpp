@@ -50,11 +50,11 @@ class TilePlanner {
       return {
           tuning::kSubtreeCost, 0, true, {features.begin(), features.begin() + it->second->own}};
     }
-    const bool fresh = std::find(path_.begin(), path_.end(), at.feature) == path_.end();
-    if (fresh) path_.push_back(at.feature);
-    Subtree left = Visit(at.left);
-    Subtree right = Visit(at.right);
-    if (fresh) path_.pop_back();
+    Subtree left, right;
+    path_.With({at.feature}, [&] {
+      left = Visit(at.left);
+      right = Visit(at.right);
+    });
     Subtree whole = Joined(at.feature, left, right);
     for (int cut = 0; cut < 2 && !Fits(whole); ++cut) {
       const bool take_left = !left.whole && (right.whole || left.leaves >= right.leaves);
@@ -83,7 +83,7 @@ class TilePlanner {
   bool Fits(const Subtree& subtree) const {
     const auto own = Count(subtree.features.size());
     std::uint32_t others = 0;
-    for (const std::int32_t f : path_) {
+    for (const auto& [f] : path_) {
       const auto& list = subtree.features;
       others += std::find(list.begin(), list.end(), f) == list.end() ? 1 : 0;
     }
@@ -94,7 +94,7 @@ class TilePlanner {
   const AnnotatedTree& tree_;
   const InteractionOptions& options_;
   Cuts& cuts_;
-  std::vector<std::int32_t> path_;
+  PathFeatures<FeatureOnPath> path_;
 };
 
 // A tile that an instruction names, and where that instruction's head is.
