@@ -90,10 +90,10 @@ struct InteractionIndex::Visitor {
   std::size_t features, points;
   const std::uint32_t* number;  // number of the next set
   std::vector<double>& sums;
-  std::vector<double> difference;  // h - c of each feature
-  std::vector<double> u;           // features x points
-  std::vector<double> rest;        // (features + 1) x points: products of u from each feature on
-  std::vector<double> product;     // (features + 1) x points, over the features left out so far
+  std::vector<double> difference = {};  // h - c of each feature
+  std::vector<double> u = {};           // features x points
+  std::vector<double> rest = {};        // (features + 1) x points: products of u from each on
+  std::vector<double> product = {};     // (features + 1) x points, over those left out so far
 
   // `left` more features are to be chosen from k on; `factor` is the product of the chosen ones'.
   void Choose(std::size_t k, std::size_t left, double factor) {
@@ -127,15 +127,8 @@ void InteractionIndex::Explain(std::span<const float> row,
     if (d < order) continue;
     const QuadratureRule& rule = rules_[d];
     const std::size_t points = rule.size();
-    Visitor visit{rule,
-                  d,
-                  points,
-                  numbers_.data() + first_[p],
-                  sums[static_cast<std::size_t>(path.group)],
-                  {},
-                  {},
-                  {},
-                  {}};
+    Visitor visit{rule, d, points, numbers_.data() + first_[p],
+                  sums[static_cast<std::size_t>(path.group)]};
     visit.u.resize(d * points);
     visit.rest.assign((d + 1) * points, 1.0);
     visit.product.assign((d + 1) * points, 1.0);
