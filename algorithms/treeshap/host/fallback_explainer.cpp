@@ -82,7 +82,7 @@ bool FallbackExplainer::Refused(const Call& call) {
   explainer_ = second_();
   second_ = nullptr;
   explainer_->prepare(*model_);
-  if (has_background_) explainer_->set_background(background_);
+  if (background_) explainer_->set_background(*background_);
   return true;
 }
 
@@ -95,7 +95,6 @@ void FallbackExplainer::prepare(const TreeEnsemble& model) {
 
 void FallbackExplainer::set_background(const RowBlock& background) {
   background_ = background;
-  has_background_ = true;
   Refused([&] { explainer_->set_background(background); });
 }
 

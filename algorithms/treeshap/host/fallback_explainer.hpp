@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -43,8 +44,7 @@ class FallbackExplainer final : public TreeExplainer {
   std::unique_ptr<TreeExplainer> explainer_;
   Maker second_;
   const TreeEnsemble* model_ = nullptr;
-  RowBlock background_{};
-  bool has_background_ = false;
+  std::optional<RowBlock> background_;
   std::string why_;
 };
 
