@@ -13,6 +13,7 @@
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/gather.cuh"
 #include "algorithms/shuffle/items.hpp"
 #include "base/cuda/memory.hpp"
 #include "baselines/shuffle/island_bits.hpp"
@@ -33,13 +34,6 @@ __global__ void DrawKeys(Philox4x32 random, int bits, std::uint64_t* keys, std::
 __global__ void Identity(std::uint32_t* index, std::uint64_t n) {
   const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
   if (i < n) index[i] = static_cast<std::uint32_t>(i);
-}
-
-template <class Item>
-__global__ void GatherItems(const std::uint32_t* index, const Item* in, Item* out,
-                            std::uint64_t n) {
-  const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
-  if (i < n) out[i] = in[index[i]];
 }
 
 // The first slot of each run of equal keys shuffles the run (Fisher and Yates).
@@ -90,8 +84,8 @@ class CudaSort final : public CudaShuffler {
     } else {
       Identity<<<Blocks(n), kThreads, 0, stream>>>(index_.data(), n);
       Shuffle(random, static_cast<const std::uint32_t*>(index_.data()), order_.data(), n, stream);
-      GatherItems<<<Blocks(n), kThreads, 0, stream>>>(order_.data(), static_cast<const Item16*>(in),
-                                                      static_cast<Item16*>(out), n);
+      EnqueueGather<kThreads, 1>(StoredIndices{order_.data()}, static_cast<const Item16*>(in),
+                                 static_cast<Item16*>(out), n, stream);
     }
     CheckCuda(cudaGetLastError(), "SortShuffle");
   }

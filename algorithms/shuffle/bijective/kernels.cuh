@@ -6,7 +6,7 @@
 //!   fusion 1  count valid values, scan, evaluate again and gather: two passes over the domain.
 //!   fusion 2  one pass: blocks learn what lies before them by decoupled look-back (Merrill and
 //!   Garland 2016).
-//! When n is the whole domain nothing is dropped and one kernel without any scan does it.
+//! When n is the whole domain nothing is dropped: a gather (gather.cuh) without any scan does it.
 //! Bytes an item: a random sector read and sizeof(Item) written, plus 8 to 20 for fusion 0.
 
 #include <cstdint>
@@ -83,24 +83,6 @@ __device__ __forceinline__ void LoadRows(const Item* in, const std::uint32_t (&s
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
     if ((valid[e] >> lane) & 1) value[e] = in[source[e]];
-  }
-}
-
-//! n == domain: a plain gather.
-template <class F, class Item>
-__global__ void __launch_bounds__(kBijectThreads)
-    GatherWhole(const F f, const Item* __restrict__ in, Item* __restrict__ out, std::uint64_t n) {
-  const std::uint64_t first = blockIdx.x * kBijectTile / 2 + threadIdx.x;
-  Item value[kBijectEach / 2];
-#pragma unroll
-  for (int e = 0; e < kBijectEach / 2; ++e) {
-    const std::uint64_t x = first + e * kBijectThreads;
-    if (x < n) value[e] = in[f(x)];
-  }
-#pragma unroll
-  for (int e = 0; e < kBijectEach / 2; ++e) {
-    const std::uint64_t x = first + e * kBijectThreads;
-    if (x < n) out[x] = value[e];
   }
 }
 
@@ -202,43 +184,34 @@ __global__ void __launch_bounds__(kBijectThreads)
   StoreRows(value, valid, std::uint64_t{starts[blockIdx.x]} + before, out);
 }
 
-//! Fusion 0, first pass: every value of the bijection.
-template <class F>
-__global__ void __launch_bounds__(kBijectThreads)
-    Evaluate(const F f, std::uint32_t* values, std::uint64_t domain) {
-  const std::uint64_t x = blockIdx.x * std::uint64_t{kBijectThreads} + threadIdx.x;
-  if (x < domain) values[x] = static_cast<std::uint32_t>(f(x));
-}
-
-//! The stored values as a function, for the compaction of fusion 0.
+//! Stored values as a bijection is one, for the compaction of fusion 0. From `count` on there are
+//! none: what it gives is beyond any n.
 struct StoredValues {
   const std::uint32_t* values;
-  std::uint64_t domain;
+  std::uint64_t count;
   __device__ std::uint64_t operator()(std::uint64_t x) const {
-    return x < domain ? values[x] : ~std::uint64_t{0};
+    return x < count ? values[x] : ~std::uint64_t{0};
   }
+  RETABLE_HD std::uint64_t size() const { return count; }
 };
 
-//! The identity as items, so that compaction is a gather of indices.
-__global__ void CompactStored(StoredValues f, std::uint32_t* out, std::uint64_t n,
-                              std::uint64_t domain, const std::uint32_t* starts);
-
-//! Fusion 0, last pass.
-template <class Item>
+//! The first k valid values, in their order: the compaction of fusion 0, and a sample of k of n.
+template <class F, class Index>
 __global__ void __launch_bounds__(kBijectThreads)
-    GatherStored(const std::uint32_t* __restrict__ index, const Item* __restrict__ in,
-                 Item* __restrict__ out, std::uint64_t n) {
-  const std::uint64_t first = blockIdx.x * kBijectTile / 2 + threadIdx.x;
-  Item value[kBijectEach / 2];
+    WriteValid(const F f, Index* out, std::uint64_t n, std::uint64_t k,
+               const std::uint32_t* __restrict__ starts) {
+  __shared__ std::uint32_t warps[kBijectThreads / 32];
+  std::uint32_t source[kBijectEach], valid[kBijectEach], total;
+  const std::uint32_t count = EvaluateRows<kBijectEach>(f, blockIdx.x, n, f.size(), source, valid);
+  std::uint64_t place = starts[blockIdx.x] + WarpsBefore(count, warps, total);
+  // The last tile ends before the k-th value: an error, once in 10^57 samples.
+  if (blockIdx.x + 1 == gridDim.x && std::uint64_t{starts[blockIdx.x]} + total < k) __trap();
+  const std::uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
 #pragma unroll
-  for (int e = 0; e < kBijectEach / 2; ++e) {
-    const std::uint64_t j = first + e * kBijectThreads;
-    if (j < n) value[e] = in[index[j]];
-  }
-#pragma unroll
-  for (int e = 0; e < kBijectEach / 2; ++e) {
-    const std::uint64_t j = first + e * kBijectThreads;
-    if (j < n) out[j] = value[e];
+  for (int e = 0; e < kBijectEach; ++e) {
+    const std::uint64_t at = place + __popc(valid[e] & below);
+    if (((valid[e] >> lane) & 1) != 0 && at < k) out[at] = source[e];
+    place += __popc(valid[e]);
   }
 }
 

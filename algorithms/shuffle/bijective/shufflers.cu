@@ -7,6 +7,7 @@
 #include "algorithms/shuffle/bijective/kernels.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/gather.cuh"
 #include "algorithms/shuffle/items.hpp"
 #include "base/cuda/memory.hpp"
 
@@ -29,15 +30,6 @@ __global__ void ScanCounts(std::uint32_t* counts, std::uint32_t tiles) {
     __syncthreads();
     if (threadIdx.x == 1023) carry = running;
   }
-}
-
-__global__ void CompactStored(StoredValues f, std::uint32_t* out, std::uint64_t n,
-                              std::uint64_t domain, const std::uint32_t* starts) {
-  __shared__ std::uint32_t warps[kBijectThreads / 32];
-  std::uint32_t source[kBijectEach], valid[kBijectEach], total;
-  const std::uint32_t count = EvaluateRows<kBijectEach>(f, blockIdx.x, n, domain, source, valid);
-  const std::uint32_t before = WarpsBefore(count, warps, total);
-  StoreRows(source, valid, std::uint64_t{starts[blockIdx.x]} + before, out);
 }
 
 namespace {
@@ -81,21 +73,21 @@ class Bijective {
     // A kernel that follows one that did not start would write by counts that nobody made.
     const auto started = [] { CheckCuda(cudaGetLastError(), "bijective shuffle"); };
     if (fusion == 0) {
-      Evaluate<<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(f, values_.data(),
-                                                                              domain);
+      StoreValues<kBijectThreads><<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(
+          f, values_.data(), domain);
       started();
       const StoredValues stored{values_.data(), domain};
       CountValid<<<tiles, kBijectThreads, 0, stream>>>(stored, n, domain, counts_.data());
       started();
       ScanCounts<<<1, 1024, 0, stream>>>(counts_.data(), tiles);
       started();
-      CompactStored<<<tiles, kBijectThreads, 0, stream>>>(stored, index_.data(), n, domain,
-                                                          counts_.data());
+      WriteValid<<<tiles, kBijectThreads, 0, stream>>>(
+          stored, index_.data(), n, n, static_cast<const std::uint32_t*>(counts_.data()));
       started();
-      GatherStored<<<Blocks(n, kBijectTile / 2), kBijectThreads, 0, stream>>>(index_.data(), in,
-                                                                              out, n);
+      EnqueueGather<kBijectThreads, kBijectEach / 2>(StoredIndices{index_.data()}, in, out, n,
+                                                     stream);
     } else if (n == domain) {
-      GatherWhole<<<Blocks(n, kBijectTile / 2), kBijectThreads, 0, stream>>>(f, in, out, n);
+      EnqueueGather<kBijectThreads, kBijectEach / 2>(f, in, out, n, stream);
     } else if (fusion == 1) {
       CountValid<<<tiles, kBijectThreads, 0, stream>>>(f, n, domain, counts_.data());
       started();

@@ -12,25 +12,6 @@
 namespace retable::shuffle {
 namespace {
 
-template <class F, class Index>
-__global__ void __launch_bounds__(kBijectThreads)
-    WriteSample(const F f, Index* out, std::uint64_t n, std::uint64_t k,
-                const std::uint32_t* __restrict__ starts) {
-  __shared__ std::uint32_t warps[kBijectThreads / 32];
-  std::uint32_t source[kBijectEach], valid[kBijectEach], total;
-  const std::uint32_t count = EvaluateRows<kBijectEach>(f, blockIdx.x, n, f.size(), source, valid);
-  std::uint64_t place = starts[blockIdx.x] + WarpsBefore(count, warps, total);
-  // The last tile ends before the k-th value: an error, once in 10^57 samples.
-  if (blockIdx.x + 1 == gridDim.x && std::uint64_t{starts[blockIdx.x]} + total < k) __trap();
-  const std::uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
-#pragma unroll
-  for (int e = 0; e < kBijectEach; ++e) {
-    const std::uint64_t at = place + __popc(valid[e] & below);
-    if (((valid[e] >> lane) & 1) != 0 && at < k) out[at] = source[e];
-    place += __popc(valid[e]);
-  }
-}
-
 // Tiles of evaluations among which k of n values are found.
 unsigned SampleTiles(std::uint64_t domain, std::uint64_t n, std::uint64_t k) {
   const double found = static_cast<double>(n) / static_cast<double>(domain);
@@ -70,9 +51,9 @@ void DeviceSample::Enqueue(Index* out, std::uint64_t n, std::uint64_t k, std::ui
   CheckCuda(cudaGetLastError(), "CountValid");
   ScanCounts<<<1, 1024, 0, stream>>>(counts, tiles);
   CheckCuda(cudaGetLastError(), "ScanCounts");
-  WriteSample<<<tiles, kBijectThreads, 0, stream>>>(f, out, n, k,
-                                                    static_cast<const std::uint32_t*>(counts));
-  CheckCuda(cudaGetLastError(), "WriteSample");
+  WriteValid<<<tiles, kBijectThreads, 0, stream>>>(f, out, n, k,
+                                                   static_cast<const std::uint32_t*>(counts));
+  CheckCuda(cudaGetLastError(), "WriteValid");
 }
 
 template void DeviceSample::Enqueue(std::uint32_t*, std::uint64_t, std::uint64_t, std::uint64_t,

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/gather.cuh"
 #include "algorithms/shuffle/in_place/workspace.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition/cuda/workspace.hpp"
@@ -17,21 +18,6 @@
 
 namespace retable::shuffle {
 namespace {
-
-__global__ void GatherByIndex(const std::uint32_t* __restrict__ index,
-                              const Item16* __restrict__ in, Item16* __restrict__ out,
-                              std::uint64_t n) {
-  const std::uint64_t first = blockIdx.x * std::uint64_t{1024} + threadIdx.x;
-  Item16 value[4];
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    if (first + e * 256 < n) value[e] = in[index[first + e * 256]];
-  }
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    if (first + e * 256 < n) out[first + e * 256] = value[e];
-  }
-}
 
 class CudaPartition final : public CudaShuffler {
  public:
@@ -52,11 +38,10 @@ class CudaPartition final : public CudaShuffler {
     } else if (item_bytes == 8) {
       shuffle(static_cast<const std::uint64_t*>(in), static_cast<std::uint64_t*>(out));
     } else {
-      workspace_.Enqueue(static_cast<const std::uint32_t*>(nullptr), index_.Reserve(n), n, seed,
-                         stream);
-      GatherByIndex<<<static_cast<unsigned>((n + 1023) / 1024), 256, 0, stream>>>(
-          index_.data(), static_cast<const Item16*>(in), static_cast<Item16*>(out), n);
-      CheckCuda(cudaGetLastError(), "GatherByIndex");
+      std::uint32_t* index = index_.Reserve(n);
+      workspace_.Enqueue(static_cast<const std::uint32_t*>(nullptr), index, n, seed, stream);
+      EnqueueGather<256, 4>(StoredIndices{index}, static_cast<const Item16*>(in),
+                            static_cast<Item16*>(out), n, stream);
     }
   }
 
