@@ -25,13 +25,11 @@ class CudaAuto final : public CudaShuffler {
  private:
   CudaShuffler& Method(std::uint64_t n, std::size_t item_bytes) {
     auto& method = methods_[MethodOf(n, item_bytes)];
-    if (method == nullptr) {
-      method = Registry<Shuffler>::Instance().Make(MethodOf(n, item_bytes), Device::kCuda, {});
-    }
-    return dynamic_cast<CudaShuffler&>(*method);
+    if (method == nullptr) method = MakeCudaShuffler(MethodOf(n, item_bytes));
+    return *method;
   }
 
-  std::map<std::string_view, std::unique_ptr<Shuffler>> methods_;
+  std::map<std::string_view, std::unique_ptr<CudaShuffler>> methods_;
 };
 
 RETABLE_REGISTER(Shuffler, best,

@@ -1,5 +1,7 @@
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 
+#include <memory>
+
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
@@ -14,6 +16,13 @@ void CudaShuffler::Run(const void* in, void* out, std::uint64_t n, std::size_t i
   enqueue(source.data(), target.data(), n, item_bytes, seed, nullptr);
   CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   CheckCuda(cudaMemcpy(out, target.data(), n * item_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
+std::unique_ptr<CudaShuffler> MakeCudaShuffler(const std::string& name) {
+  auto made = Registry<Shuffler>::Instance().Make(name, Device::kCuda, {});
+  auto& cuda = dynamic_cast<CudaShuffler&>(*made);
+  static_cast<void>(made.release());
+  return std::unique_ptr<CudaShuffler>(&cuda);
 }
 
 }  // namespace retable::shuffle

@@ -5,6 +5,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+#include <string>
+
 #include "algorithms/shuffle/shuffler.hpp"
 
 namespace retable::shuffle {
@@ -27,5 +30,8 @@ class CudaShuffler : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override;
 };
+
+//! The registered CUDA method of that name, with its defaults.
+std::unique_ptr<CudaShuffler> MakeCudaShuffler(const std::string& name);
 
 }  // namespace retable::shuffle

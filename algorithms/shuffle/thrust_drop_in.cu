@@ -18,14 +18,14 @@ namespace {
 
 const std::string kDropIn = "Shuffle";
 
-std::unique_ptr<Shuffler> MakeMethod(const std::string& name, Device device) {
-  return Registry<Shuffler>::Instance().Make(name, device, {});
+std::unique_ptr<Shuffler> OnProcessor() {
+  return Registry<Shuffler>::Instance().Make(kDropIn, Device::kCpu, {});
 }
 
 // A thread's memory for a method on a device, kept from call to call.
 class Workspace {
  public:
-  explicit Workspace(const std::string& method) : method_(MakeMethod(method, Device::kCuda)) {}
+  explicit Workspace(const std::string& method) : method_(MakeCudaShuffler(method)) {}
 
   // The current device's. What is enqueued on `stream` from here on waits for the last call's work,
   // which may be on another stream.
@@ -42,8 +42,8 @@ class Workspace {
 
   void Enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) {
-    Method().prepare(n, item_bytes);
-    Method().enqueue(in, out, n, item_bytes, seed, stream);
+    method_->prepare(n, item_bytes);
+    method_->enqueue(in, out, n, item_bytes, seed, stream);
   }
 
   // The permutation that Shuffler::permutation gives.
@@ -73,9 +73,7 @@ class Workspace {
   }
 
  private:
-  CudaShuffler& Method() { return dynamic_cast<CudaShuffler&>(*method_); }
-
-  std::unique_ptr<Shuffler> method_;
+  std::unique_ptr<CudaShuffler> method_;
   DeviceArray<std::byte> aligned_in_, aligned_out_;
   DeviceArray<std::uint64_t> identity_, order_;
   CudaEvent used_{cudaEventDisableTiming};
@@ -101,7 +99,7 @@ namespace retable::shuffle::drop_in::detail {
 
 void OnHost(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
             std::uint64_t seed) {
-  MakeMethod(kDropIn, Device::kCpu)->shuffle(in, out, n, item_bytes, seed);
+  OnProcessor()->shuffle(in, out, n, item_bytes, seed);
 }
 
 void OnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
@@ -110,7 +108,7 @@ void OnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes
 }
 
 std::vector<std::uint64_t> HostOrder(std::uint64_t n, std::uint64_t seed) {
-  return MakeMethod(kDropIn, Device::kCpu)->permutation(n, seed);
+  return OnProcessor()->permutation(n, seed);
 }
 
 DeviceOrder::DeviceOrder(std::uint64_t n, std::uint64_t seed, cudaStream_t stream)

@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/rectangle/cuda_gather.hpp"
 #include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
@@ -39,54 +39,45 @@ __global__ void __launch_bounds__(kFeistelThreads)
   }
 }
 
-}  // namespace
-
-void FeistelGather::Prepare(std::uint64_t n) {
-  if (n == n_) return;
-  cipher_ = MakeFeistelCipher(n, 0);
-  n_ = n;
-}
-
-void FeistelGather::Enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-                            std::uint64_t seed, cudaStream_t stream) {
-  Prepare(n);
-  SetKeys(cipher_, seed);
-  WalkEnds ends;
-  const bool few = n < Tuned(kFeistelManyItems);
-  const bool few_ends = few && FindWalkEnds(cipher_, ends);
-  WithItemType(item_bytes, [&](auto item) {
-    using Item = decltype(item);
-    const auto launch = [&](auto* kernel, unsigned each) {
-      const auto blocks =
-          static_cast<unsigned>((n + kFeistelThreads * each - 1) / (kFeistelThreads * each));
-      kernel<<<blocks, kFeistelThreads, 0, stream>>>(static_cast<const Item*>(in),
-                                                     static_cast<Item*>(out), ends, cipher_);
-    };
-    if (cipher_.half_rounds == 14) {
-      few_ends ? launch(GatherFeistel<14, 1, true, Item>, 1)
-               : launch(GatherFeistel<14, 1, false, Item>, 1);
-    } else if (few) {
-      few_ends ? launch(GatherFeistel<12, 1, true, Item>, 1)
-               : launch(GatherFeistel<12, 1, false, Item>, 1);
-    } else {
-      launch(GatherFeistel<12, 4, false, Item>, 4);
-    }
-  });
-  CheckCuda(cudaGetLastError(), "GatherFeistel");
-}
-
-namespace {
-
-class CudaFeistel final : public CudaShuffler {
+class CudaRectangle final : public CudaShuffler {
  public:
-  void prepare(std::uint64_t n, std::size_t) override { gather_.Prepare(n); }
+  // The sides are kept from call to call: finding them takes the host longer than the rest of a
+  // launch.
+  void prepare(std::uint64_t n, std::size_t) override {
+    if (n == n_) return;
+    cipher_ = MakeFeistelCipher(n, 0);
+    n_ = n;
+  }
+
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
-    gather_.Enqueue(in, out, n, item_bytes, seed, stream);
+    prepare(n, item_bytes);
+    SetKeys(cipher_, seed);
+    WalkEnds ends;
+    const bool few = n < Tuned(kFeistelManyItems);
+    const bool few_ends = few && FindWalkEnds(cipher_, ends);
+    WithItems(in, out, item_bytes, [&]<class Item>(const Item* source, Item* target) {
+      const auto launch = [&](auto* kernel, unsigned each) {
+        const auto blocks =
+            static_cast<unsigned>((n + kFeistelThreads * each - 1) / (kFeistelThreads * each));
+        kernel<<<blocks, kFeistelThreads, 0, stream>>>(source, target, ends, cipher_);
+      };
+      if (cipher_.half_rounds == 14) {
+        few_ends ? launch(GatherFeistel<14, 1, true, Item>, 1)
+                 : launch(GatherFeistel<14, 1, false, Item>, 1);
+      } else if (few) {
+        few_ends ? launch(GatherFeistel<12, 1, true, Item>, 1)
+                 : launch(GatherFeistel<12, 1, false, Item>, 1);
+      } else {
+        launch(GatherFeistel<12, 4, false, Item>, 4);
+      }
+    });
+    CheckCuda(cudaGetLastError(), "GatherFeistel");
   }
 
  private:
-  FeistelGather gather_;
+  std::uint64_t n_ = 0;
+  FeistelCipher cipher_;
 };
 
 RETABLE_REGISTER(Shuffler, rectangle,
@@ -95,7 +86,7 @@ RETABLE_REGISTER(Shuffler, rectangle,
                   .summary = "Feistel network on an a x b rectangle barely over n; no scan",
                   .citation = "ours, after Black and Rogaway 2002",
                   .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaFeistel>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<CudaRectangle>(); }});
 
 }  // namespace
 }  // namespace retable::shuffle

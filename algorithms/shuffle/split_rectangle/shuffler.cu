@@ -8,20 +8,11 @@
 #include "algorithms/common/parameters.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/rectangle/cuda_gather.hpp"
 #include "algorithms/shuffle/split/paged_split.hpp"
-#include "algorithms/shuffle/split_rectangle/workspace.hpp"
 #include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
-
-struct SplitRectangleWorkspace::Arrays {
-  PagedSplit split;
-  FeistelGather whole;  // for few items
-  DeviceArray<std::uint32_t> starts;
-  DeviceArray<BucketCipher> ciphers;
-};
 
 namespace {
 
@@ -137,63 +128,47 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-SplitRectangleWorkspace::SplitRectangleWorkspace(std::int64_t bucket_items)
-    : arrays_(std::make_unique<Arrays>()), bucket_items_(bucket_items) {
-  SplitBuckets(0, bucket_items);
-}
-SplitRectangleWorkspace::~SplitRectangleWorkspace() = default;
-
-void SplitRectangleWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
-  const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
-  if (buckets == 1) return arrays_->whole.Prepare(n);
-  arrays_->split.Prepare(n, buckets, item_bytes);
-  arrays_->starts.Reserve(buckets + std::uint64_t{1});
-  arrays_->ciphers.Reserve(buckets);
-}
-
-void SplitRectangleWorkspace::Enqueue(const void* in, void* out, std::uint64_t n,
-                                      std::size_t item_bytes, std::uint64_t seed,
-                                      cudaStream_t stream) {
-  const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
-  if (buckets == 1) return arrays_->whole.Enqueue(in, out, n, item_bytes, seed, stream);
-  Prepare(n, item_bytes);  // does nothing when that was done
-  WithItemType(item_bytes, [&](auto item) {
-    using Item = decltype(item);
-    std::uint32_t* starts = arrays_->starts.data();
-    arrays_->split.Enqueue(static_cast<const Item*>(in), n, buckets, seed, starts, stream);
-    const auto tiles =
-        static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
-    const Buckets<Item> all{arrays_->split.template pages<Item>(), starts, arrays_->ciphers.data(),
-                            PageLayout::Of(n, buckets), tiles};
-    LaunchEarly(MakeCiphers<Item>, (buckets + 31) / 32, 32, stream, "MakeCiphers",
-                Philox4x32::FromSeed(seed), all);
-    LaunchEarly(GatherBuckets<Item>, buckets * tiles, kThreads, stream, "GatherBuckets", all,
-                static_cast<Item*>(out));
-  });
-}
-
-namespace {
-
+// Room for n items and some hundredths more where they are split, none elsewhere. Three kernels, or
+// those of "Rectangle".
 class CudaSplitRectangle final : public CudaShuffler {
  public:
-  explicit CudaSplitRectangle(std::int64_t bucket_items) : workspace_(bucket_items) {}
-  void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    workspace_.Prepare(n, item_bytes);
+  explicit CudaSplitRectangle(std::int64_t bucket_items) : bucket_items_(bucket_items) {
+    SplitBuckets(0, bucket_items);  // refuses wrong ones
   }
+
+  void prepare(std::uint64_t n, std::size_t item_bytes) override {
+    const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
+    if (buckets == 1) return whole_->prepare(n, item_bytes);
+    split_.Prepare(n, buckets, item_bytes);
+    starts_.Reserve(buckets + std::uint64_t{1});
+    ciphers_.Reserve(buckets);
+  }
+
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
-    workspace_.Enqueue(in, out, n, item_bytes, seed, stream);
+    const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
+    if (buckets == 1) return whole_->enqueue(in, out, n, item_bytes, seed, stream);
+    prepare(n, item_bytes);  // does nothing when that was done
+    WithItems(in, out, item_bytes, [&]<class Item>(const Item* source, Item* target) {
+      split_.Enqueue(source, n, buckets, seed, starts_.data(), stream);
+      const auto tiles =
+          static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
+      const Buckets<Item> all{split_.template pages<Item>(), starts_.data(), ciphers_.data(),
+                              PageLayout::Of(n, buckets), tiles};
+      LaunchEarly(MakeCiphers<Item>, (buckets + 31) / 32, 32, stream, "MakeCiphers",
+                  Philox4x32::FromSeed(seed), all);
+      LaunchEarly(GatherBuckets<Item>, buckets * tiles, kThreads, stream, "GatherBuckets", all,
+                  target);
+    });
   }
 
  private:
-  SplitRectangleWorkspace workspace_;
+  std::int64_t bucket_items_;
+  PagedSplit split_;
+  std::unique_ptr<CudaShuffler> whole_ = MakeCudaShuffler("Rectangle");  // for few items
+  DeviceArray<std::uint32_t> starts_;
+  DeviceArray<BucketCipher> ciphers_;
 };
-
-ParameterInfo Bucket() {
-  return {"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"};
-}
 
 RETABLE_REGISTER(
     Shuffler, split_rectangle,
@@ -201,7 +176,7 @@ RETABLE_REGISTER(
      .device = Device::kCuda,
      .summary = "one level of Partition, then the rectangle cipher within buckets, in the cache",
      .citation = "ours",
-     .parameters = {Bucket()},
+     .parameters = {{"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"}},
      .make = [](const Parameters& p) {
        return std::make_unique<CudaSplitRectangle>(IntegerParameter(p, "bucket", 0));
      }});
