@@ -4,12 +4,14 @@
 #include "algorithms/shuffle/split_rectangle/buckets.hpp"
 
 #include <memory>
+#include <optional>
 
 #include "algorithms/common/parameters.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/split/paged_split.hpp"
 #include "algorithms/shuffle/tuning.cuh"
+#include "base/cuda/early_launch.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
@@ -28,33 +30,11 @@ struct Buckets {
   std::uint32_t tiles;  // tiles of the largest possible bucket
 };
 
-// Launches a kernel that calls AwaitEarlierKernel first: a device of compute capability 9.0 on sets
-// it up while the kernel before it ends.
-template <class... Parameters, class... Arguments>
-void LaunchEarly(void (*kernel)(Parameters...), std::uint32_t blocks, int threads,
-                 cudaStream_t stream, const char* name, const Arguments&... arguments) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(static_cast<unsigned>(threads));
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = ComputeCapability() >= 90 ? 1 : 0;
-  CheckCuda(cudaLaunchKernelEx(&config, kernel, arguments...), name);
-}
-__device__ __forceinline__ void AwaitEarlierKernel() {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
-
 // The ciphers of all buckets, a thread each.
 template <class Item>
 __global__ void __launch_bounds__(32)
     MakeCiphers(Philox4x32 random, const __grid_constant__ Buckets<Item> all) {
-  AwaitEarlierKernel();
+  WaitForKernelsBefore();
   const std::uint32_t bucket = blockIdx.x * 32 + threadIdx.x;
   if (bucket >= all.layout.buckets) return;
   const std::uint32_t items = all.starts[bucket + 1] - all.starts[bucket];
@@ -85,7 +65,7 @@ __device__ __forceinline__ Item16 LoadItem(const Item16* item) {
 template <class Item>
 __global__ void __launch_bounds__(kThreads)
     GatherBuckets(const __grid_constant__ Buckets<Item> all, Item* out) {
-  AwaitEarlierKernel();
+  WaitForKernelsBefore();
   const std::uint32_t bucket = blockIdx.x / all.tiles, begin = blockIdx.x % all.tiles * kTile;
   const BucketCipher cipher = all.ciphers[bucket];
   if (begin >= cipher.n) return;
@@ -139,6 +119,7 @@ class CudaSplitRectangle final : public CudaShuffler {
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
     const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
     if (buckets == 1) return whole_->prepare(n, item_bytes);
+    if (!early_) early_ = CanStartEarly(MakeCiphers<std::uint32_t>);
     split_.Prepare(n, buckets, item_bytes);
     starts_.Reserve(buckets + std::uint64_t{1});
     ciphers_.Reserve(buckets);
@@ -155,10 +136,12 @@ class CudaSplitRectangle final : public CudaShuffler {
           static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
       const Buckets<Item> all{split_.template pages<Item>(), starts_.data(), ciphers_.data(),
                               PageLayout::Of(n, buckets), tiles};
-      LaunchEarly(MakeCiphers<Item>, (buckets + 31) / 32, 32, stream, "MakeCiphers",
-                  Philox4x32::FromSeed(seed), all);
-      LaunchEarly(GatherBuckets<Item>, buckets * tiles, kThreads, stream, "GatherBuckets", all,
-                  target);
+      const auto shape = [&](std::uint32_t blocks, int threads) {
+        return LaunchShape{static_cast<int>(blocks), threads, 0, *early_};
+      };
+      LaunchBehind(MakeCiphers<Item>, shape((buckets + 31) / 32, 32), stream,
+                   Philox4x32::FromSeed(seed), all);
+      LaunchBehind(GatherBuckets<Item>, shape(buckets * tiles, kThreads), stream, all, target);
     });
   }
 
@@ -168,6 +151,7 @@ class CudaSplitRectangle final : public CudaShuffler {
   std::unique_ptr<CudaShuffler> whole_ = MakeCudaShuffler("Rectangle");  // for few items
   DeviceArray<std::uint32_t> starts_;
   DeviceArray<BucketCipher> ciphers_;
+  std::optional<bool> early_;
 };
 
 RETABLE_REGISTER(
