@@ -8,7 +8,6 @@
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/in_place/workspace.hpp"
-#include "algorithms/shuffle/partition/cuda/workspace.hpp"
 #include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
@@ -50,21 +49,6 @@ __global__ void __launch_bounds__(kExchangeThreads)
 
 }  // namespace
 
-struct InPlaceWorkspace::Arrays {
-  PartitionWorkspace partition;
-  DeviceArray<std::byte> buffer;
-  DeviceArray<std::uint32_t> starts;
-  DeviceArray<Holding> holdings;
-  std::uint64_t free_before = 0, free_after = 0;
-};
-
-InPlaceWorkspace::InPlaceWorkspace() : arrays_(std::make_unique<Arrays>()) {}
-InPlaceWorkspace::~InPlaceWorkspace() = default;
-
-std::uint64_t InPlaceWorkspace::bytes() const {
-  return arrays_->free_before - arrays_->free_after;
-}
-
 void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uint64_t chunk) {
   if (item_bytes != 4 && item_bytes != 8) {
     throw std::invalid_argument("exchanging segments takes items of up to 8 bytes, not " +
@@ -74,20 +58,20 @@ void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uin
   most_ = n;
   chunk_ = chunk;
   std::size_t total = 0;
-  CheckCuda(cudaMemGetInfo(&arrays_->free_before, &total), "cudaMemGetInfo");
+  CheckCuda(cudaMemGetInfo(&free_before_, &total), "cudaMemGetInfo");
   // The largest bucket: 16 standard deviations over the mean. Chunks of fewer items may be larger,
   // up to `chunk`.
   const auto mean = static_cast<double>(std::max(chunk, plan.chunk));
   const auto largest = static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 256);
-  arrays_->partition.Prepare(std::min(n, largest), item_bytes);
-  arrays_->partition.ReserveBetween(std::min(n, largest) * item_bytes);
+  partition_.Prepare(std::min(n, largest), item_bytes);
+  partition_.ReserveBetween(std::min(n, largest) * item_bytes);
   const std::uint64_t parts = plan.parts;
   if (parts > 1) {
-    arrays_->buffer.Reserve(ExchangeBuffer(plan) * item_bytes);
-    arrays_->starts.Reserve(parts * (parts + 1));
-    arrays_->holdings.Reserve(parts * parts);
+    buffer_.Reserve(ExchangeBuffer(plan) * item_bytes);
+    starts_.Reserve(parts * (parts + 1));
+    holdings_.Reserve(parts * parts);
   }
-  CheckCuda(cudaMemGetInfo(&arrays_->free_after, &total), "cudaMemGetInfo");
+  CheckCuda(cudaMemGetInfo(&free_after_, &total), "cudaMemGetInfo");
 }
 
 template <class Item>
@@ -98,7 +82,7 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
                                 " items first; it has room for " + std::to_string(most_));
   }
   const InPlacePlan plan = MakeInPlacePlan(n, chunk_);
-  auto* scratch = static_cast<Item*>(arrays_->partition.between());
+  auto* scratch = static_cast<Item*>(partition_.between());
   const auto copy = [&](Item* to, const Item* from, std::uint64_t count) {
     CheckCuda(cudaMemcpyAsync(to, from, count * sizeof(Item), cudaMemcpyDeviceToDevice, stream),
               "cudaMemcpyAsync");
@@ -111,7 +95,7 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
       copy(scratch, from, end - begin);
       from = scratch;
     }
-    arrays_->partition.Enqueue(from, out + begin, end - begin, key, stream);
+    partition_.Enqueue(from, out + begin, end - begin, key, stream);
   };
   const std::uint64_t parts = plan.parts;
   if (parts == 1) {
@@ -119,7 +103,7 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
     return shuffle_bucket(0, n, seed);
   }
 
-  std::uint32_t* starts = arrays_->starts.data();
+  std::uint32_t* starts = starts_.data();
   for (std::uint64_t c = 0; c < parts; ++c) {
     const std::uint64_t begin = plan.chunk_begin(c), size = plan.chunk_begin(c + 1) - begin;
     if (size == 0) {
@@ -127,8 +111,8 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
       continue;
     }
     Item* split = in == out ? scratch : out + begin;
-    arrays_->partition.EnqueueSplit(in + begin, split, size, plan.parts, seed, kInPlaceStream,
-                                    begin >> 8, starts + c * (parts + 1), stream);
+    partition_.EnqueueSplit(in + begin, split, size, plan.parts, seed, kInPlaceStream, begin >> 8,
+                            starts + c * (parts + 1), stream);
     if (in == out) copy(out + begin, scratch, size);
   }
   std::vector<std::uint32_t> segments(parts * (parts + 1));
@@ -137,13 +121,13 @@ void InPlaceWorkspace::Shuffle(const Item* in, Item* out, std::uint64_t n, std::
       "cudaMemcpyAsync");
   CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   const Exchange exchange = MakeExchange(plan, segments);
-  arrays_->buffer.Reserve(exchange.buffer * sizeof(Item));  // seldom more than was prepared
-  Holding* holdings = arrays_->holdings.data();
+  buffer_.Reserve(exchange.buffer * sizeof(Item));  // seldom more than was prepared
+  Holding* holdings = holdings_.data();
   CheckCuda(
       cudaMemcpyAsync(holdings, exchange.holdings.data(),
                       exchange.holdings.size() * sizeof(Holding), cudaMemcpyHostToDevice, stream),
       "cudaMemcpyAsync");
-  auto* buffer = reinterpret_cast<Item*>(arrays_->buffer.data());
+  auto* buffer = reinterpret_cast<Item*>(buffer_.data());
   const dim3 pairs(plan.parts, plan.parts);
   const std::uint64_t segment = n / (parts * parts);
   const dim3 shared_pairs(plan.parts, plan.parts,

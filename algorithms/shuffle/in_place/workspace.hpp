@@ -4,18 +4,17 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "algorithms/shuffle/in_place/in_place.hpp"
+#include "algorithms/shuffle/partition/cuda/workspace.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 
 class InPlaceWorkspace {
  public:
-  InPlaceWorkspace();
-  ~InPlaceWorkspace();
-
   //! Allocates for up to n items: a chunk, the buffer of the exchange and tables. `chunk` is for
   //! tests.
   //! @throws std::invalid_argument for n over kMaxItems and for items of other than 4 and 8 bytes.
@@ -34,11 +33,14 @@ class InPlaceWorkspace {
   }
 
   //! Bytes of device memory in use beside the items.
-  std::uint64_t bytes() const;
+  std::uint64_t bytes() const { return free_before_ - free_after_; }
 
  private:
-  struct Arrays;
-  std::unique_ptr<Arrays> arrays_;
+  PartitionWorkspace partition_;
+  DeviceArray<std::byte> buffer_;
+  DeviceArray<std::uint32_t> starts_;
+  DeviceArray<Holding> holdings_;
+  std::uint64_t free_before_ = 0, free_after_ = 0;
   std::uint64_t most_ = 0, chunk_ = kInPlaceChunk;  // as prepared
 };
 

@@ -15,12 +15,6 @@
 
 namespace retable::shuffle {
 
-struct PagedSplit::Arrays {
-  DeviceArray<std::byte> pages;
-  DeviceArray<std::uint32_t> counts;
-  DeviceArray<unsigned long long> groups, before;
-};
-
 namespace {
 
 constexpr std::uint32_t kMaxEpoch = (1u << 18) - 1;
@@ -30,9 +24,6 @@ std::uint64_t Tiles(std::uint64_t n, int warps) {
 }
 
 }  // namespace
-
-PagedSplit::PagedSplit() : arrays_(std::make_unique<Arrays>()) {}
-PagedSplit::~PagedSplit() = default;
 
 std::uint64_t PagedSplit::MostItems(std::uint64_t n, std::uint32_t buckets) {
   const double mean = static_cast<double>(n) / buckets;
@@ -44,21 +35,17 @@ void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t ite
   // Room for fewer items, too, whose pages may be larger: a page is an eighth of a bucket at most.
   const std::uint64_t most = buckets * MostItems(n, buckets);
   const std::uint64_t page = std::max(n / buckets / 7, std::uint64_t{1} << PageLayout().shift);
-  arrays_->pages.Reserve((most + buckets * page) * item_bytes);
+  pages_.Reserve((most + buckets * page) * item_bytes);
   const std::uint64_t tiles =
       Tiles(n, item_bytes == 16 ? kSplitWarps<Item16> : kSplitWarps<std::uint32_t>);
   const std::uint64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles, stride = buckets;
-  if (tiles * stride <= arrays_->counts.size() && groups * stride <= arrays_->before.size()) return;
-  arrays_->counts.Zeros(tiles * stride);
-  arrays_->groups.Zeros(groups * stride);
-  arrays_->before.Zeros(groups * stride);
+  if (tiles * stride <= counts_.size() && groups * stride <= before_.size()) return;
+  counts_.Zeros(tiles * stride);
+  groups_.Zeros(groups * stride);
+  before_.Zeros(groups * stride);
   // A stream that does not wait for the default one may be the next to read them.
   CheckCuda(cudaStreamSynchronize(nullptr), "clearing device memory");
   epoch_ = 0;
-}
-
-void* PagedSplit::Pages() const {
-  return arrays_->pages.data();
 }
 
 template <class Item, int kBits>
@@ -73,8 +60,9 @@ void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t bucket
                          PageLayout::Of(n, buckets),
                          epoch_,
                          static_cast<std::uint32_t>(MostItems(n, buckets))};
-  const SplitCounts counts{arrays_->counts.data(), arrays_->groups.data(), arrays_->before.data()};
-  const PagedSplitArrays<Item> split{in, static_cast<Item*>(Pages()), shape, counts, starts};
+  const SplitCounts counts{counts_.data(), groups_.data(), before_.data()};
+  const PagedSplitArrays<Item> split{in, reinterpret_cast<Item*>(pages_.data()), shape, counts,
+                                     starts};
   constexpr int kWarps = kSplitWarps<Item>;
   const auto split_tiles = [&]<ItemsFrom kFrom>() {
     auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps, kBits, kFrom, true>
@@ -97,8 +85,8 @@ void PagedSplit::Enqueue(const Item* in, std::uint64_t n, std::uint32_t buckets,
       CheckCuda(cudaMemsetAsync(array.data(), 0, array.size() * sizeof(*array.data()), stream),
                 "cudaMemsetAsync");
     };
-    clear(arrays_->counts);
-    clear(arrays_->before);
+    clear(counts_);
+    clear(before_);
     epoch_ = 0;
   }
   ++epoch_;

@@ -4,11 +4,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "algorithms/shuffle/tuning.hpp"
 #include "base/cuda/host_device.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 
@@ -33,9 +34,6 @@ struct PageLayout {
 
 class PagedSplit {
  public:
-  PagedSplit();
-  ~PagedSplit();
-
   //! Allocates for splits of n <= 2^31 items into 2^k buckets, 2 to 512: the items, a page
   //! and 16 standard deviations a bucket more, and two words a tile and bucket.
   void Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes);
@@ -49,19 +47,19 @@ class PagedSplit {
                std::uint32_t* starts, cudaStream_t stream);
   template <class Item>
   const Item* pages() const {
-    return static_cast<const Item*>(Pages());
+    return reinterpret_cast<const Item*>(pages_.data());
   }
   //! What no bucket exceeds: 16 standard deviations over the mean.
   static std::uint64_t MostItems(std::uint64_t n, std::uint32_t buckets);
 
  private:
-  struct Arrays;
-  void* Pages() const;
   template <class Item, int kBits>
   void EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets, std::uint64_t seed,
                  std::uint32_t* starts, cudaStream_t stream);
 
-  std::unique_ptr<Arrays> arrays_;
+  DeviceArray<std::byte> pages_;
+  DeviceArray<std::uint32_t> counts_;
+  DeviceArray<unsigned long long> groups_, before_;
   std::uint32_t epoch_ = 0;
   bool lanes_in_order_ = false;
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "algorithms/shuffle/partition/cuda/in_memory_bucket.cuh"
 #include "algorithms/shuffle/partition/cuda/scatter.cuh"
@@ -13,13 +12,6 @@
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
-
-struct PartitionWorkspace::Arrays {
-  DeviceArray<std::uint16_t> before;
-  DeviceArray<std::uint32_t> counts, totals, starts, in_memory_starts, used, aside_order;
-  DeviceArray<std::uint64_t> aside;
-  DeviceArray<std::byte> between;  // n items between two levels
-};
 
 namespace {
 
@@ -83,37 +75,34 @@ void Launch(Kernel* kernel, std::uint32_t blocks, int threads, std::size_t share
 
 }  // namespace
 
-PartitionWorkspace::PartitionWorkspace() : arrays_(std::make_unique<Arrays>()) {}
-PartitionWorkspace::~PartitionWorkspace() = default;
-
 void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
   const PartitionPlan plan = MakePartitionPlan(n);
-  arrays_->used.Reserve(1);
-  arrays_->aside.Reserve(kAsideItems);
-  arrays_->aside_order.Reserve(kAsideItems);
+  used_.Reserve(1);
+  aside_.Reserve(kAsideItems);
+  aside_order_.Reserve(kAsideItems);
   lanes_in_order_ = ServesLanesInOrder();
   Reserve(FirstLevel(plan));
   Reserve(SecondLevel(plan, nullptr));
-  arrays_->in_memory_starts.Reserve(plan.in_memory_buckets() + std::uint64_t{1});
+  in_memory_starts_.Reserve(plan.in_memory_buckets() + std::uint64_t{1});
   if (plan.in_memory_per_bucket == 1) return;
-  arrays_->starts.Reserve(plan.buckets + std::uint64_t{1});
-  arrays_->between.Reserve(plan.n * item_bytes);
+  starts_.Reserve(plan.buckets + std::uint64_t{1});
+  between_.Reserve(plan.n * item_bytes);
 }
 void PartitionWorkspace::Reserve(const LevelShape& shape) {
   const std::uint64_t parts = std::uint64_t{shape.segments} * shape.ranges;
-  arrays_->counts.Reserve(parts * shape.digits);
-  arrays_->before.Reserve(parts * shape.tiles * shape.stride());
-  arrays_->totals.Reserve(std::uint64_t{shape.segments} * shape.digits);
+  counts_.Reserve(parts * shape.digits);
+  before_.Reserve(parts * shape.tiles * shape.stride());
+  totals_.Reserve(std::uint64_t{shape.segments} * shape.digits);
 }
 
 // Where the digits of a level begin: counted and summed up.
 void PartitionWorkspace::FindStarts(const LevelShape& shape, const PhiloxRounds& random,
                                     std::uint32_t* starts, cudaStream_t stream) {
-  std::uint32_t* counts = arrays_->counts.data();
-  std::uint32_t* totals = arrays_->totals.data();
+  std::uint32_t* counts = counts_.data();
+  std::uint32_t* totals = totals_.data();
   CountDigits<<<shape.segments * shape.ranges, shape.tile / kScatterEach / 2,
                 shape.stride() * sizeof(std::uint32_t), stream>>>(random, shape, counts,
-                                                                  arrays_->before.data());
+                                                                  before_.data());
   CheckCuda(cudaGetLastError(), "CountDigits");
   const auto scan = [&]<std::uint32_t kDigits>() {
     const dim3 blocks((shape.digits + kDigits - 1) / kDigits, shape.segments);
@@ -129,7 +118,7 @@ template <class Item>
 void PartitionWorkspace::Scatter(const LevelShape& shape, const PhiloxRounds& random,
                                  const Item* in, Item* out, const std::uint32_t* starts,
                                  cudaStream_t stream) {
-  const ScatterArrays<Item> arrays{in, out, arrays_->counts.data(), arrays_->before.data(), starts};
+  const ScatterArrays<Item> arrays{in, out, counts_.data(), before_.data(), starts};
   const auto scatter = [&]<int kWarps, ItemsFrom kFrom, bool kLanesInOrder>() {
     Launch(ScatterTiles<Item, kWarps, kFrom, kLanesInOrder>,
            static_cast<std::uint32_t>(shape.AllTiles()), kWarps * 32,
@@ -156,11 +145,11 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
   Prepare(n, sizeof(Item));  // allocates nothing when that was done
   const PartitionPlan plan = MakePartitionPlan(n);
   const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
-  const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()),
-                                arrays_->aside_order.data(), kAsideItems, arrays_->used.data()};
+  const Overflow<Item> overflow{reinterpret_cast<Item*>(aside_.data()), aside_order_.data(),
+                                kAsideItems, used_.data()};
   CheckCuda(cudaMemsetAsync(overflow.used, 0, 4, stream), "cudaMemsetAsync");
   const Item* items = out;
-  std::uint32_t* in_memory_starts = arrays_->in_memory_starts.data();
+  std::uint32_t* in_memory_starts = in_memory_starts_.data();
   const LevelShape first = FirstLevel(plan);
   if (plan.buckets == 1) {
     BeginOneBucket<<<static_cast<unsigned>((n + 1023) / 1024), 1024, 0, stream>>>(
@@ -171,8 +160,8 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
     FindStarts(first, random, in_memory_starts, stream);
     Scatter(first, random, in, out, in_memory_starts, stream);
   } else {
-    auto* between = reinterpret_cast<Item*>(arrays_->between.data());
-    std::uint32_t* starts = arrays_->starts.data();
+    auto* between = reinterpret_cast<Item*>(between_.data());
+    std::uint32_t* starts = starts_.data();
     const LevelShape second = SecondLevel(plan, starts);
     FindStarts(first, random, starts, stream);
     Scatter(first, random, in, between, starts, stream);
@@ -201,14 +190,6 @@ void PartitionWorkspace::EnqueueSplit(const Item* in, Item* out, std::uint64_t n
   const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
   FindStarts(shape, random, starts, stream);
   Scatter(shape, random, in, out, starts, stream);
-}
-
-void PartitionWorkspace::ReserveBetween(std::uint64_t bytes) {
-  arrays_->between.Reserve(bytes);
-}
-
-void* PartitionWorkspace::between() const {
-  return arrays_->between.data();
 }
 
 template void PartitionWorkspace::EnqueueSplit(const std::uint32_t*, std::uint32_t*, std::uint64_t,

@@ -4,10 +4,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "algorithms/shuffle/partition/partition.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 
@@ -16,9 +17,6 @@ struct PhiloxRounds;
 
 class PartitionWorkspace {
  public:
-  PartitionWorkspace();
-  ~PartitionWorkspace();
-
   //! Allocates for shuffles of up to n items: n items when there are two levels (n > 6620 * 572),
   //! counts (half a word a tile and digit), and 12 MiB aside. @throws std::invalid_argument for n >
   //! kMaxPartition.
@@ -39,15 +37,14 @@ class PartitionWorkspace {
                     std::uint32_t* starts, cudaStream_t stream);
 
   //! The memory between two levels, and room for so much of it however few levels there are.
-  void* between() const;
-  void ReserveBetween(std::uint64_t bytes);
+  void* between() const { return between_.data(); }
+  void ReserveBetween(std::uint64_t bytes) { between_.Reserve(bytes); }
 
   //! Treats in-memory buckets over this size as too large for shared memory. For tests of that
   //! path.
   void LimitInMemory(std::uint32_t capacity) { capacity_ = capacity; }
 
  private:
-  struct Arrays;
   void Reserve(const LevelShape& shape);
   void FindStarts(const LevelShape& shape, const PhiloxRounds& random, std::uint32_t* starts,
                   cudaStream_t stream);
@@ -55,7 +52,10 @@ class PartitionWorkspace {
   void Scatter(const LevelShape& shape, const PhiloxRounds& random, const Item* in, Item* out,
                const std::uint32_t* starts, cudaStream_t stream);
 
-  std::unique_ptr<Arrays> arrays_;
+  DeviceArray<std::uint16_t> before_;
+  DeviceArray<std::uint32_t> counts_, totals_, starts_, in_memory_starts_, used_, aside_order_;
+  DeviceArray<std::uint64_t> aside_;
+  DeviceArray<std::byte> between_;  // n items between two levels
   std::uint32_t capacity_ = kInMemoryCapacity;
   bool lanes_in_order_ = false;
 };
