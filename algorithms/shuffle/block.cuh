@@ -7,28 +7,30 @@
 
 namespace retable::shuffle {
 
-//! Exclusive sum over the block's threads, kWarps warps of them (a power of two). `warps` is kWarps
+//! Inclusive sum over the first kLanes of a warp's lanes; further lanes get no sum.
+template <int kLanes = 32>
+__device__ __forceinline__ std::uint32_t InclusiveSumOfWarp(std::uint32_t value) {
+  const std::uint32_t lane = threadIdx.x & 31;
+#pragma unroll
+  for (int d = 1; d < kLanes; d *= 2) {
+    const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, value, d);
+    if (lane >= d) value += other;
+  }
+  return value;
+}
+
+//! Exclusive sum over the block's threads, kWarps warps of them. `warps` is kWarps
 //! + 1 words of shared memory; the total is left in the last. Contains two barriers; the caller
 //! must put one before the next use of `warps`.
 template <int kWarps>
 __device__ __forceinline__ std::uint32_t ExclusiveSum(std::uint32_t value, std::uint32_t* warps) {
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  std::uint32_t sum = value;
-#pragma unroll
-  for (int d = 1; d < 32; d *= 2) {
-    const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, d);
-    if (lane >= d) sum += other;
-  }
+  const std::uint32_t sum = InclusiveSumOfWarp(value);
   if (lane == 31) warps[warp] = sum;
   __syncthreads();
   if (warp == 0) {
     const std::uint32_t mine = lane < kWarps ? warps[lane] : 0;
-    std::uint32_t total = mine;
-#pragma unroll
-    for (int d = 1; d < kWarps; d *= 2) {
-      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, total, d);
-      if (lane >= d) total += other;
-    }
+    const std::uint32_t total = InclusiveSumOfWarp<kWarps>(mine);
     if (lane < kWarps) warps[lane] = total - mine;
     if (lane == kWarps - 1) warps[kWarps] = total;
   }

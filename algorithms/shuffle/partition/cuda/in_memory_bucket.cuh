@@ -174,12 +174,7 @@ struct OwnBins {
     const uint4 counted = reinterpret_cast<const uint4*>(shared.count)[thread];
     std::uint32_t size[4] = {counted.x, counted.y, counted.z, counted.w};
     const std::uint32_t own = size[0] + size[1] + size[2] + size[3];
-    std::uint32_t sum = own;
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, d);
-      if (lane >= d) sum += other;
-    }
+    const std::uint32_t sum = InclusiveSumOfWarp(own);
     if (lane == 31) shared.warps[thread >> 5] = sum;
     shared.before[thread] = static_cast<std::uint16_t>(sum - own);
     if (max(max(size[0], size[1]), max(size[2], size[3])) > kPairedBin) {
@@ -396,13 +391,8 @@ __device__ __forceinline__ void PlaceListedBins(Memory& shared, const PhiloxRoun
                                                 std::uint64_t bucket, std::uint32_t listed,
                                                 std::uint32_t of_warp, std::uint32_t before) {
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  std::uint32_t warp_begin = of_warp;  // lane w: begin of the bins of warp w
-#pragma unroll
-  for (int d = 1; d < 16; d *= 2) {
-    const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, warp_begin, d);
-    if (lane >= d) warp_begin += other;
-  }
-  warp_begin -= of_warp;
+  // Lane w: begin of the bins of warp w.
+  const std::uint32_t warp_begin = InclusiveSumOfWarp<16>(of_warp) - of_warp;
   constexpr std::uint32_t kOthers = kBucketWarps - kBinOwners / 32;
   for (std::uint32_t at = warp - kBinOwners / 32; at < listed; at += 32 * kOthers) {
     const std::uint32_t entry = at + lane * kOthers;

@@ -139,12 +139,7 @@ __global__ void __launch_bounds__(1024) ScanRanges(std::uint32_t* counts, std::u
       of_slice[e] = sums[lane * kEach + e][warp];
       own += of_slice[e];
     }
-    std::uint32_t running = own;
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, running, d);
-      if (lane >= d) running += other;
-    }
+    std::uint32_t running = InclusiveSumOfWarp(own);
     if (lane == 31 && first_digit + warp < digits) {
       totals[segment * digits + first_digit + warp] = running;
     }
