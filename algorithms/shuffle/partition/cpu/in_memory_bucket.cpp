@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition/cpu/bin_orders.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 #include "algorithms/shuffle/partition/cpu/scratch.hpp"
+#include "algorithms/shuffle/split/stable_split.hpp"
 #include "base/parallel.hpp"
 #include "base/simd_target.hpp"
 
@@ -288,23 +290,6 @@ bool SplitIntoPaddedBuckets(const Philox4x32& random, std::uint64_t stream, std:
   return most <= capacity;
 }
 
-// For buckets of any size: counts first.
-template <class Item>
-void SplitCounted(const Philox4x32& random, std::uint64_t stream, std::uint32_t buckets,
-                  const Item* in, std::uint32_t m, Split<Item>& split) {
-  split.items = Scratch<Item, struct BucketItems>(m);
-  std::fill_n(split.size, buckets, 0u);
-  ForEachDigit(random, stream, buckets, 0, m,
-               [&](std::uint64_t, std::uint32_t digit) { ++split.size[digit]; });
-  std::uint32_t next[kMaxDigits], sum = 0;
-  for (std::uint32_t q = 0; q < buckets; ++q) {
-    next[q] = split.start[q] = sum;
-    sum += split.size[q];
-  }
-  ForEachDigit(random, stream, buckets, 0, m,
-               [&](std::uint64_t s, std::uint32_t digit) { split.items[next[digit]++] = in[s]; });
-}
-
 }  // namespace
 
 template <class Item>
@@ -312,8 +297,18 @@ void SplitAndShuffle(const Philox4x32& random, std::uint64_t stream, std::uint32
                      std::uint64_t first, const Item* in, Item* out, std::uint32_t m, bool parallel,
                      std::uint32_t capacity) {
   Split<Item> split;
+  std::vector<Item> counted;
   if (!SplitIntoPaddedBuckets(random, stream, buckets, in, m, capacity, split)) {
-    SplitCounted(random, stream, buckets, in, m, split);
+    counted.resize(m);
+    const auto start = SplitByDigits(buckets, in, counted.data(), m,
+                                     [&](std::uint64_t begin, std::uint64_t end, auto&& visit) {
+                                       ForEachDigit(random, stream, buckets, begin, end, visit);
+                                     });
+    split.items = counted.data();
+    for (std::uint32_t q = 0; q < buckets; ++q) {
+      split.start[q] = static_cast<std::uint32_t>(start[q]);
+      split.size[q] = static_cast<std::uint32_t>(start[q + 1] - start[q]);
+    }
   }
   std::uint32_t begin[kMaxDigits], sum = 0;
   for (std::uint32_t q = 0; q < buckets; ++q) {
