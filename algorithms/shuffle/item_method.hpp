@@ -13,7 +13,8 @@ namespace retable::shuffle {
 template <class F>
 class ItemMethod final : public Shuffler {
  public:
-  explicit ItemMethod(F f) : f_(std::move(f)) {}
+  ItemMethod(F f, bool deterministic) : f_(std::move(f)), deterministic_(deterministic) {}
+  bool deterministic() const override { return deterministic_; }
 
  private:
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
@@ -23,12 +24,13 @@ class ItemMethod final : public Shuffler {
   }
 
   F f_;
+  bool deterministic_;
 };
 
 //! Calls f(in, out, n, seed) with pointers to items of 4, 8 or 16 bytes.
 template <class F>
-std::unique_ptr<Shuffler> MakeItemMethod(F f) {
-  return std::make_unique<ItemMethod<F>>(std::move(f));
+std::unique_ptr<Shuffler> MakeItemMethod(F f, bool deterministic = true) {
+  return std::make_unique<ItemMethod<F>>(std::move(f), deterministic);
 }
 
 }  // namespace retable::shuffle

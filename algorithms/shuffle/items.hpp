@@ -2,6 +2,7 @@
 //! @file
 //! The three item types that shufflers move, and the dispatch from a size to a type.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -52,9 +53,7 @@ inline void Append(Item* place, const Item& item) {
 
 //! ceil(log2(n)); 0 for n = 0 and 1, 64 over 2^63.
 inline constexpr int CeilLog2(std::uint64_t n) {
-  int bits = 0;
-  while (bits < 64 && (std::uint64_t{1} << bits) < n) ++bits;
-  return bits;
+  return n < 2 ? 0 : static_cast<int>(std::bit_width(n - 1));
 }
 
 }  // namespace retable::shuffle

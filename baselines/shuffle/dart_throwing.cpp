@@ -9,12 +9,10 @@
 //! (a table of 2n).
 
 #include <atomic>
-#include <memory>
 #include <vector>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
-#include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/item_method.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
@@ -67,23 +65,14 @@ void DartThrowing(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed
   });
 }
 
-class DartThrower final : public Shuffler {
- public:
-  bool deterministic() const override { return false; }
-
- private:
-  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-           std::uint64_t seed) override {
-    WithItems(in, out, item_bytes,
-              [&](const auto* source, auto* target) { DartThrowing(source, target, n, seed); });
-  }
-};
-
 RETABLE_REGISTER(Shuffler, dart_throwing,
                  {.name = "DartThrowing",
                   .summary = "throws items at 2n places until free, then compacts them",
                   .citation = "Reif and Miller 1985; Mitchell et al. 2022, section 6",
-                  .make = [](const Parameters&) { return std::make_unique<DartThrower>(); }});
+                  .make = [](const Parameters&) {
+                    return MakeItemMethod([](auto... a) { DartThrowing(a...); },
+                                          /*deterministic=*/false);
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle
