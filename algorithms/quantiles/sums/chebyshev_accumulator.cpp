@@ -109,50 +109,9 @@ RETABLE_FOR_TARGET(Avx512, RETABLE_AVX512, 8)
   (simd == Simd::kAvx512 ? FUNCTION##Avx512 ORDER(__VA_ARGS__) \
    : simd == Simd::kAvx2 ? FUNCTION##Avx2 ORDER(__VA_ARGS__)   \
                          : FUNCTION##Plain ORDER(__VA_ARGS__))
-
-using Double8 = Doubles<8>::Vector;
-
-//! One step of MapChebyshevSums with entries 0..7 and 8..15 of V_{k-1} and V_k in vectors.
-RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high,
-                                       const Double8& low, const Double8& high, double alpha,
-                                       double twice_beta) {
-  const Double8 up_low = __builtin_shufflevector(low, high, 1, 2, 3, 4, 5, 6, 7, 8);
-  const Double8 up_high = __builtin_shufflevector(high, Double8{}, 1, 2, 3, 4, 5, 6, 7, 8);
-  const Double8 down_low = __builtin_shufflevector(low, high, 1, 0, 1, 2, 3, 4, 5, 6);
-  const Double8 down_high = __builtin_shufflevector(low, high, 7, 8, 9, 10, 11, 12, 13, 14);
-  before_low = (twice_beta * low - before_low) + alpha * (up_low + down_low);
-  before_high = (twice_beta * high - before_high) + alpha * (up_high + down_high);
-}
-
-//! MapChebyshevSums with vectors: the same bits.
-RETABLE_AVX512 void MapVectors(double* sum, int order, double alpha, double beta) {
-  Double8 even_low = Doubles<8>::Load(sum).part[0];
-  Double8 even_high = Doubles<8>::Load(sum + 8).part[0];
-  Double8 odd_low{};
-  Double8 odd_high{};
-  StepVectors(odd_low, odd_high, even_low, even_high, 0.5 * alpha, beta);
-  for (int k = 1; k <= order; k += 2) {
-    sum[k] = odd_low[0];
-    if (k == order) break;
-    StepVectors(even_low, even_high, odd_low, odd_high, alpha, 2 * beta);
-    sum[k + 1] = even_low[0];
-    StepVectors(odd_low, odd_high, even_low, even_high, alpha, 2 * beta);
-  }
-}
 #else
 #define RETABLE_WIDEST_TARGET(FUNCTION, ORDER, ...) FUNCTION##Plain ORDER(__VA_ARGS__)
 #endif
-
-//! Moves sums to another interval by the widest vectors of this machine.
-struct WidestMapper {
-  void operator()(double* sum, int order, double alpha, double beta) const {
-#if defined(__x86_64__)
-    static const bool avx512 = DetectSimd() == Simd::kAvx512;
-    if (avx512) return MapVectors(sum, order, alpha, beta);
-#endif
-    MapChebyshevSums(sum, order, alpha, beta);
-  }
-};
 
 //! Copies a tile without NaN, padded with its minimum to a multiple of eight. {values, padding}.
 template <class Real>
@@ -186,7 +145,7 @@ void ChebyshevAccumulator::Merge(const ChebyshevSums& sums, int digits,
   if (theirs.sum[0] == 0) return;
   const bool empty = sums_.sum[0] == 0;
   const ChebyshevMap before = sums_.map;
-  sums_.Merge(theirs, order_, WidestMapper{});
+  sums_.Merge(theirs, order_);
   const bool moved = !(before == sums_.map && sums.map == sums_.map);
   const double added = empty ? 0 : moved ? kMoveError : kAdditionError;
   precision_.error = std::max(precision_.error, precision.error) + added;

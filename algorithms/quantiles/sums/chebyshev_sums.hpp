@@ -132,13 +132,6 @@ RETABLE_HD void MapChebyshevSums(double* sum, int order, double alpha, double be
   MapChebyshevSums(sum, order, alpha, beta, [sum](int k, double moved) { sum[k] = moved; });
 }
 
-//! MapChebyshevSums as an object; a caller may pass a faster one with the same bits.
-struct PlainMapper {
-  RETABLE_HD void operator()(double* sum, int order, double alpha, double beta) const {
-    MapChebyshevSums(sum, order, alpha, beta);
-  }
-};
-
 //! The whole state. sum[0] is the count.
 struct ChebyshevSums {
   double sum[kMaxOrder + 1] = {0};
@@ -149,19 +142,17 @@ struct ChebyshevSums {
   double at_max = 0;  //!< number of values equal to the maximum
 
   //! Moves the sums to a map whose interval contains the present one.
-  template <class Mapper = PlainMapper>
-  RETABLE_HD void MoveTo(const ChebyshevMap& wider, int order, const Mapper& mapper = {}) {
+  RETABLE_HD void MoveTo(const ChebyshevMap& wider, int order) {
     if (map == wider) return;
     // The inverse of a half range below 1e-308 overflows: every value counts as the centre.
     const double inverse = wider.half > 0x1p-1022 ? 1 / wider.half : 0;
-    mapper(sum, order, map.half * inverse, (map.centre - wider.centre) * inverse);
+    MapChebyshevSums(sum, order, map.half * inverse, (map.centre - wider.centre) * inverse);
     map = wider;
   }
 
   //! Adds another stream's sums, which it may move to the joint map. The sums of a stream with an
   //! infinite value are not valid, as its bounds show.
-  template <class Mapper = PlainMapper>
-  RETABLE_HD void Merge(ChebyshevSums& other, int order, const Mapper& mapper = {}) {
+  RETABLE_HD void Merge(ChebyshevSums& other, int order) {
     if (other.sum[0] == 0) return;
     if (sum[0] == 0) {
       *this = other;
@@ -174,8 +165,8 @@ struct ChebyshevSums {
     min = low;
     max = high;
     const ChebyshevMap joint = ChebyshevMap::Of(low, high);
-    MoveTo(joint, order, mapper);
-    other.MoveTo(joint, order, mapper);
+    MoveTo(joint, order);
+    other.MoveTo(joint, order);
     for (int k = 0; k <= kMaxOrder; ++k) sum[k] += other.sum[k];
   }
 };

@@ -143,26 +143,6 @@ TEST(ChebyshevSums, MergeByWideningLosesNothing) {
   }
 }
 
-TEST(ChebyshevSums, MergeHasTheSameBitsOnEveryMachine) {
-  std::mt19937_64 engine(8);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  for (int order = 1; order <= kMaxOrder; ++order) {
-    std::vector<double> left(40);
-    std::vector<double> right(50);
-    for (double& x : left) x = uniform(engine);
-    for (double& x : right) x = 0.4 + uniform(engine);
-    ChebyshevAccumulator a(order);
-    ChebyshevAccumulator b(order);
-    a.Update(std::span<const double>(left));
-    b.Update(std::span<const double>(right));
-    ChebyshevSums plain = a.sums();
-    ChebyshevSums other = b.sums();
-    plain.Merge(other, order);
-    a.Merge(b.sums(), b.digits());
-    for (int k = 0; k <= order; ++k) EXPECT_EQ(a.sums().sum[k], plain.sum[k]) << order << " " << k;
-  }
-}
-
 TEST(ChebyshevSums, SkipNanAndCountInfinitiesApart) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   auto clean = Distributions(3000).at("normal");
