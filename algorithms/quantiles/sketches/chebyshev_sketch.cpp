@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <boost/crc.hpp>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -110,12 +111,9 @@ void Require(bool condition, const std::string& what) {
 }  // namespace
 
 std::uint16_t SketchChecksum(std::span<const std::byte> bytes) {
-  unsigned crc = 0xffff;
-  for (const std::byte b : bytes) {
-    crc ^= std::to_integer<unsigned>(b) << 8;
-    for (int i = 0; i < 8; ++i) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
-  }
-  return static_cast<std::uint16_t>(crc & 0xffff);
+  boost::crc_optimal<16, 0x1021, 0xffff, 0, false, false> crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return static_cast<std::uint16_t>(crc.checksum());
 }
 
 ChebyshevSketch::ChebyshevSketch(int order, bool log)
