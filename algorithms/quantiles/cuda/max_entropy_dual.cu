@@ -4,6 +4,7 @@
 
 #include "algorithms/quantiles/cuda/max_entropy_dual.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/cuda/warp_sums.cuh"
 #include "algorithms/quantiles/estimators/max_entropy/dual_newton.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/quadrature.hpp"
 #include "algorithms/quantiles/tuning.hpp"
@@ -12,7 +13,6 @@ namespace retable::quantiles {
 namespace {
 
 constexpr int kTeams = kDualThreads / 32;
-constexpr unsigned kAllLanes = 0xffffffffu;
 
 struct Nodes {
   double node[kNodes];
@@ -33,26 +33,22 @@ class WarpTeam {
   RETABLE_TEAM void Sync() const { __syncwarp(); }
   RETABLE_TEAM double Fill(double x) const { return x; }
   RETABLE_TEAM double Exp(double x) const { return exp(x); }
-  RETABLE_TEAM double Sum(double x) const {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
-    return x;
-  }
+  RETABLE_TEAM double Sum(double x) const { return SumLanes(x); }
   RETABLE_TEAM double Max(double x) const {
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
-      const double other = __shfl_xor_sync(kAllLanes, x, step);
+      const double other = __shfl_xor_sync(kFull, x, step);
       x = other > x ? other : x;
     }
     return x;
   }
-  //! Sums of 32 slots over the lanes: each exchange halves the number of slots of a lane.
+  //! Sums of 32 slots over the lanes.
   template <int kCount>
   RETABLE_TEAM void SumAll(double (&sums)[kCount], double* out, double factor) const {
     static_assert(kCount == 32);
-    Halve<16>(sums);
+    const double sum = SumSlots(sums);
     Sync();
-    out[lane()] = sums[0] * factor;
+    out[lane()] = sum * factor;
     Sync();
   }
   RETABLE_TEAM double Node(int item) const {
@@ -65,18 +61,6 @@ class WarpTeam {
   }
 
  private:
-  template <int kHalf>
-  RETABLE_TEAM void Halve(double (&sums)[32]) const {
-    const bool upper = (lane() & kHalf) != 0;
-#pragma unroll
-    for (int i = 0; i < kHalf; ++i) {
-      const double given = upper ? sums[i] : sums[i + kHalf];
-      const double kept = upper ? sums[i + kHalf] : sums[i];
-      sums[i] = kept + __shfl_xor_sync(kAllLanes, given, kHalf);
-    }
-    if constexpr (kHalf > 1) Halve<kHalf / 2>(sums);
-  }
-
   const Nodes& nodes_;
   int points_;
   double first_;
@@ -91,7 +75,7 @@ __global__ void __launch_bounds__(kDualThreads)
   for (;;) {
     int mine = 0;
     if (threadIdx.x % 32 == 0) mine = atomicAdd(next, 1);
-    mine = __shfl_sync(kAllLanes, mine, 0);
+    mine = __shfl_sync(kFull, mine, 0);
     if (mine >= count) return;
     const DualProblem& problem = problems[mine];
     WarpTeam team(problem, *nodes);

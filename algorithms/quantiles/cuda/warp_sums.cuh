@@ -21,20 +21,25 @@ __device__ __forceinline__ double SumLanes(double x) {
   return x;
 }
 
-//! Sums each of 16 slots over a warp: lane j gets that of slot j / 2. A fixed tree of 16 shuffles.
-template <int kHalf = 8, class Real>
-__device__ __forceinline__ Real SumSlots(Real (&slot)[16]) {
-  const bool upper = (threadIdx.x & (2 * kHalf)) != 0;
+//! Sums each of 16 or 32 slots over a warp: lane j gets that of slot j / kLanes, of so many lanes.
+//! A fixed tree: each exchange halves the number of slots of a lane.
+template <int kSlots, int kHalf = kSlots / 2, class Real>
+__device__ __forceinline__ Real SumSlots(Real (&slot)[kSlots]) {
+  constexpr int kLanes = 32 / kSlots;
+  static_assert(kLanes <= 2);
+  const bool upper = (threadIdx.x & (kLanes * kHalf)) != 0;
 #pragma unroll
   for (int i = 0; i < kHalf; ++i) {
     const Real given = upper ? slot[i] : slot[i + kHalf];
     const Real kept = upper ? slot[i + kHalf] : slot[i];
-    slot[i] = kept + __shfl_xor_sync(kFull, given, 2 * kHalf);
+    slot[i] = kept + __shfl_xor_sync(kFull, given, kLanes * kHalf);
   }
   if constexpr (kHalf > 1) {
-    return SumSlots<kHalf / 2>(slot);
-  } else {
+    return SumSlots<kSlots, kHalf / 2>(slot);
+  } else if constexpr (kLanes == 2) {
     return slot[0] + __shfl_xor_sync(kFull, slot[0], 1);
+  } else {
+    return slot[0];
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "algorithms/quantiles/cuda/join_states.cuh"
 #include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/cuda/warp_sums.cuh"
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
@@ -90,15 +91,7 @@ __global__ void __launch_bounds__(kSampleThreads)
   }
   double low = static_cast<double>(least);
   double high = static_cast<double>(most);
-  JoinBounds(low, high);
-  if (lane == 0) {
-    bounds[warp][0] = low;
-    bounds[warp][1] = high;
-  }
-  __syncthreads();
-  low = bounds[lane % kWarps][0];
-  high = bounds[lane % kWarps][1];
-  JoinBounds(low, high);
+  JoinBoundsOfBlock<kSampleThreads>(bounds, low, high);
   if (threadIdx.x == 0) {
     samples[2 * blockIdx.x] = low;
     samples[2 * blockIdx.x + 1] = high;
