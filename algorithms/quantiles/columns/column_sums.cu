@@ -193,7 +193,6 @@ struct ColumnsCuda::Memory {
   DeviceArray<unsigned> progress;  //!< Zeros, between launches.
   Answers<ColumnAnswer> answers;   //!< Of all columns, then of all logarithms.
   DeviceArray<FoundDigits> found{1};
-  double rounding = 0;
 };
 
 ColumnsCuda::ColumnsCuda(int order, bool logs)
@@ -201,8 +200,8 @@ ColumnsCuda::ColumnsCuda(int order, bool logs)
 ColumnsCuda::~ColumnsCuda() = default;
 
 template <class Real>
-void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
-  if (columns.columns == 0) return;
+std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<Real>& columns, void* stream) {
+  if (columns.columns == 0) return {};
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   const std::size_t tiles = columns.rows == 0 ? 1 : (columns.rows - 1) / kColumnTile + 1;
   Memory& memory = *memory_;
@@ -215,7 +214,6 @@ void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
     CheckCuda(cudaMemsetAsync(memory.progress.data(), 0, counters * sizeof(unsigned), cuda_stream),
               "clearing the columns' progress");
   }
-  memory.rounding = kRounding<Real>;
   const auto blocks = static_cast<unsigned>(tiles * columns.columns);
   TileKernel<Real, false><<<blocks, kColumnThreads, 0, cuda_stream>>>(
       columns, count, order_, memory.tiles.data(), memory.progress.data(), answers);
@@ -225,31 +223,18 @@ void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
         answers + columns.columns);
   }
   CheckCuda(cudaGetLastError(), "column kernels");
-}
-
-std::vector<ColumnSums> ColumnsCuda::Fetch(std::size_t columns, void* stream) {
-  if (columns == 0) return {};
-  const ColumnAnswer* const found = memory_->answers.Fetch(stream);
-  std::vector<ColumnSums> out(columns);
-  for (std::size_t c = 0; c < columns; ++c) {
+  const ColumnAnswer* const found = memory.answers.Fetch(stream);
+  std::vector<ColumnSums> out(columns.columns);
+  for (std::size_t c = 0; c < out.size(); ++c) {
     if (found[c].sums.sum[0] > 0) out[c].sums = found[c].sums;
     const ChebyshevSums& sums = out[c].sums;
-    if (logs_ && found[columns + c].sums.sum[0] == sums.sum[0]) {
-      out[c].log_sums = found[columns + c].sums;
+    if (logs_ && found[out.size() + c].sums.sum[0] == sums.sum[0]) {
+      out[c].log_sums = found[out.size() + c].sums;
     }
-    const int digits = found[c].digits;
     const double magnitude = std::fmax(std::fabs(sums.min), std::fabs(sums.max));
-    const bool lattice = digits <= kMaxDigits &&
-                         (sums.sum[0] == 0 || LatticeIsFiner(magnitude, digits, memory_->rounding));
-    out[c].digits = lattice ? digits : kNoLattice;
+    out[c].digits = LatticeDigits(found[c].digits, magnitude, kRounding<Real>);
   }
   return out;
-}
-
-template <class Real>
-std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<Real>& columns, void* stream) {
-  Launch(columns, stream);
-  return Fetch(columns.columns, stream);
 }
 
 template <class Real>
@@ -270,9 +255,7 @@ int ColumnsCuda::Digits(const Real* values, std::size_t n, void* stream) {
   CheckCuda(cudaStreamSynchronize(cuda_stream), "digits kernel");
   double magnitude;
   std::memcpy(&magnitude, &host.magnitude, sizeof magnitude);
-  const bool lattice =
-      host.digits <= kMaxDigits && LatticeIsFiner(magnitude, host.digits, kRounding<Real>);
-  return lattice ? host.digits : kNoLattice;
+  return LatticeDigits(host.digits, magnitude, kRounding<Real>);
 }
 
 template std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<float>&, void*);

@@ -50,9 +50,6 @@ class ColumnsCuda {
 
  private:
   struct Memory;
-  template <class Real>
-  void Launch(const DeviceColumns<Real>& columns, void* stream);
-  std::vector<ColumnSums> Fetch(std::size_t columns, void* stream);
 
   int order_;
   bool logs_;

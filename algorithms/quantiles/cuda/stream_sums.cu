@@ -271,11 +271,9 @@ ChebyshevSums ChebyshevCuda::SumLong(const Real* values, std::size_t n, void* st
     found = *memory_->answer.Fetch(stream);
   }
   const double magnitude = std::fmax(std::fabs(found.sums.min), std::fabs(found.sums.max));
-  const bool lattice =
-      found.digits <= kMaxDigits && LatticeIsFiner(magnitude, found.digits, kRounding<Real>);
   const bool counted = found.outcome == Outcome::kCounted;
-  digits_ = lattice ? found.digits : kNoLattice;
-  if (lattice && !counted) digits_ = memory_->columns.Digits(values, n, stream);
+  digits_ = LatticeDigits(found.digits, magnitude, kRounding<Real>);
+  if (digits_ != kNoLattice && !counted) digits_ = memory_->columns.Digits(values, n, stream);
   exact_ = sizeof(Real) == 8 || counted;
   return found.sums;
 }

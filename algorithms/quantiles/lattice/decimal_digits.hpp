@@ -48,4 +48,9 @@ RETABLE_HD bool LatticeIsFiner(double magnitude, int digits, double rounding) {
   return magnitude * PowerOfTen(digits) * rounding < 0.05;
 }
 
+//! The digits found of values of at most this magnitude, or kNoLattice where they say nothing.
+inline int LatticeDigits(int digits, double magnitude, double rounding) {
+  return digits <= kMaxDigits && LatticeIsFiner(magnitude, digits, rounding) ? digits : kNoLattice;
+}
+
 }  // namespace retable::quantiles
