@@ -120,11 +120,6 @@ void CountingGame::evaluate(std::span<const std::uint64_t> coalitions,
   game_.evaluate(coalitions, values);
 }
 
-void CountingGame::walk(std::span<const std::int32_t> order, std::span<double> values) const {
-  Count(Prefixes(order));
-  game_.walk(order, values);
-}
-
 void CountingGame::walks(std::span<const std::int32_t> orders, std::span<double> values) const {
   Count(Prefixes(orders, dimension()));
   game_.walks(orders, values);

@@ -66,7 +66,6 @@ class CountingGame final : public Game {
   explicit CountingGame(const Game& game) : game_(game) {}
   int dimension() const override { return game_.dimension(); }
   void evaluate(std::span<const std::uint64_t> coalitions, std::span<double> values) const override;
-  void walk(std::span<const std::int32_t> order, std::span<double> values) const override;
   void walks(std::span<const std::int32_t> orders, std::span<double> values) const override;
   std::int64_t evaluations() const;
   std::int64_t unique() const;

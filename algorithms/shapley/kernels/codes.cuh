@@ -7,6 +7,7 @@
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/kernels/discordance.hpp"
+#include "algorithms/shapley/kernels/permutation_kernel.hpp"
 #include "base/cuda/warp_reduce.cuh"
 
 namespace retable::shapley {
@@ -87,7 +88,7 @@ __device__ inline int WarpSum(int x) {
 template <bool kRanks>
 __device__ inline auto Part(std::uint64_t a, std::uint64_t b) {
   if constexpr (kRanks) {
-    return static_cast<long long>((a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu) + (a >> 32) * (b >> 32));
+    return static_cast<long long>(SpearmanPart(a, b));
   } else {
     return __popcll(a ^ b);
   }

@@ -48,14 +48,6 @@ RETABLE_HD std::size_t PairWords(int d) {
   return static_cast<std::size_t>((PairCount(d) + 63) / 64);
 }
 
-//! The number of ones by arithmetic alone: the reference, and the path without popcnt.
-RETABLE_HD int CountOnes(std::uint64_t x) {
-  x -= (x >> 1) & 0x5555555555555555u;
-  x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
-  x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
-  return static_cast<int>((x * 0x0101010101010101u) >> 56);
-}
-
 //! Codes an order into PairWords(d) words; unused high bits are zero.
 void EncodePairs(std::span<const std::int32_t> order, std::span<std::uint64_t> words);
 

@@ -78,13 +78,7 @@ std::vector<std::uint64_t> PermutationKernel::EncodeAll(const PermutationSample&
 std::int64_t PermutationKernel::Fixed(const std::uint64_t* a, const std::uint64_t* b) const {
   if (kind_ == KernelKind::kSpearman) {
     std::int64_t sum = 0;
-    for (std::size_t w = 0; w < words_; ++w) {
-      const std::uint32_t left[2] = {static_cast<std::uint32_t>(a[w]),
-                                     static_cast<std::uint32_t>(a[w] >> 32)};
-      const std::uint32_t right[2] = {static_cast<std::uint32_t>(b[w]),
-                                      static_cast<std::uint32_t>(b[w] >> 32)};
-      sum += SpearmanFixed(left, right, 2);
-    }
+    for (std::size_t w = 0; w < words_; ++w) sum += SpearmanPart(a[w], b[w]);
     return sum;
   }
   const std::int64_t discordant = Discordant(a, b, words_);
@@ -102,7 +96,7 @@ double PermutationKernel::Value(const std::uint64_t* a, const std::uint64_t* b) 
 }
 
 KernelTables PermutationKernel::Tables() const {
-  KernelTables tables{d_, words_, kind_ == KernelKind::kSpearman, self_, mean_, fixed_, value_};
+  KernelTables tables{d_, words_, kind_ == KernelKind::kSpearman, self_, fixed_, value_};
   if (kind_ == KernelKind::kKendall) {
     for (std::int64_t n = 0; n <= pairs_; ++n) {
       tables.fixed.push_back(KendallFixed(n, pairs_));

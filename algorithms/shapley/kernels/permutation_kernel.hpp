@@ -35,11 +35,9 @@ RETABLE_HD std::int64_t KendallFixed(std::int64_t discordant, std::int64_t pairs
   return pairs - 2 * discordant;
 }
 
-//! The Spearman kernel: the product of two vectors of ranks.
-RETABLE_HD std::int64_t SpearmanFixed(const std::uint32_t* a, const std::uint32_t* b, int d) {
-  std::int64_t sum = 0;
-  for (int i = 0; i < d; ++i) sum += static_cast<std::int64_t>(a[i]) * b[i];
-  return sum;
+//! Two words' part of the Spearman kernel, the product of two vectors of ranks: two ranks a word.
+RETABLE_HD std::int64_t SpearmanPart(std::uint64_t a, std::uint64_t b) {
+  return static_cast<std::int64_t>((a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu) + (a >> 32) * (b >> 32));
 }
 
 //! E exp(-lambda n_dis / D) over uniform permutations of d.
@@ -58,7 +56,7 @@ struct KernelTables {
   //! Spearman: codes are two ranks a word, the kernel is the sum of their products, and the tables
   //! are empty. Otherwise codes are a bit a pair and the tables are by discordant pairs.
   bool by_ranks = false;
-  double self = 1, mean = 1;
+  double self = 1;
   std::vector<std::int64_t> fixed;
   std::vector<double> value;
 };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -70,7 +71,7 @@ TEST(Discordance, BitsAgreeWithComparisons) {
       EncodePairs(b, y);
       EXPECT_EQ(Discordant(x.data(), y.data(), x.size()), BruteDiscordant(a, b)) << d;
       std::int64_t plain = 0;
-      for (std::size_t w = 0; w < x.size(); ++w) plain += CountOnes(x[w] ^ y[w]);
+      for (std::size_t w = 0; w < x.size(); ++w) plain += std::popcount(x[w] ^ y[w]);
       EXPECT_EQ(plain, BruteDiscordant(a, b)) << d;
       std::reverse_copy(a.begin(), a.end(), b.begin());
       EncodePairs(b, y);

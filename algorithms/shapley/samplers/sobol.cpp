@@ -16,7 +16,6 @@
 #include <stdexcept>
 
 #include "algorithms/common/philox.hpp"
-#include "algorithms/shapley/kernels/discordance.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
 
 namespace retable::shapley {
@@ -47,7 +46,7 @@ class Scramble {
   std::uint32_t Turn(std::uint32_t x) const {
     std::uint32_t y = 0;
     for (const std::uint32_t mask : mask_) {
-      y = (y << 1) | static_cast<std::uint32_t>(CountOnes(x & mask) & 1);
+      y = (y << 1) | static_cast<std::uint32_t>(std::popcount(x & mask) & 1);
     }
     return y;
   }
