@@ -13,11 +13,6 @@ namespace retable::shapley {
 //! D, not squared. 0 at least: rounding below is cut off. @throws std::invalid_argument when empty.
 double Discrepancy(const PermutationSample& sample, const PermutationKernel& kernel);
 
-//! The same on a CUDA device; sums run in another order, so the last digits may differ. In a build
-//! without CUDA, or without a device: @throws std::runtime_error. For d over 12288 @throws
-//! std::invalid_argument.
-double DeviceDiscrepancy(const PermutationSample& sample, const PermutationKernel& kernel);
-
 //! The weights of sum one that minimise the discrepancy of the sample's orders: K^-1 1 / (1' K^-1
 //! 1) with a ridge of 1e-8 K(s, s), since the kernel's mean is the same for every order. Bayesian
 //! quadrature of any set of points. O(n^3), n^2 doubles.

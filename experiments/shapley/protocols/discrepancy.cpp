@@ -2,9 +2,8 @@
 //! Discrepancy of sampled permutations (Mitchell et al. 2022, table 4): equation 8 with the Mallows
 //! kernel, and the time to draw the set. Each repeat is another seed; its drawing is timed on one
 //! thread, first touch included, the discrepancy afterwards is not. On a CUDA device a first set is
-//! drawn untimed, so that the time is without the start of the device but with all transfers, and
-//! the discrepancy is the device's. Rows that are no permutations, or weights that do not sum to
-//! one, are a wrong result.
+//! drawn untimed, so that the time is without the start of the device but with all transfers. Rows
+//! that are no permutations, or weights that do not sum to one, are a wrong result.
 
 #include <cmath>
 
@@ -77,8 +76,7 @@ class DiscrepancyProtocol final : public harness::Protocol {
       timer.Time([&] { sample = sampler->sample(n, d, seed); });
       broken +=
           BrokenRows(sample) + (sample.count() == n ? 0 : 1) + (WeightError(sample) < 1e-6 ? 0 : 1);
-      discrepancy.samples.push_back(on_device ? shapley::DeviceDiscrepancy(sample, kernel)
-                                              : shapley::Discrepancy(sample, kernel));
+      discrepancy.samples.push_back(shapley::Discrepancy(sample, kernel));
     }
     harness::Outcome outcome;
     outcome.verification = {true,
