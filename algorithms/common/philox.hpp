@@ -76,15 +76,9 @@ RETABLE_HD double UniformDoubleOpenBelow(std::uint64_t bits) {
 RETABLE_HD std::uint64_t MultiplyHigh64(std::uint64_t a, std::uint64_t b) {
 #if defined(__CUDA_ARCH__)
   return __umul64hi(a, b);
-#elif defined(__SIZEOF_INT128__)
+#else
   __extension__ using Wide = unsigned __int128;  // one instruction
   return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
-#else
-  const std::uint64_t a0 = static_cast<std::uint32_t>(a), a1 = a >> 32;
-  const std::uint64_t b0 = static_cast<std::uint32_t>(b), b1 = b >> 32;
-  const std::uint64_t middle = a1 * b0 + ((a0 * b0) >> 32);
-  const std::uint64_t carry = a0 * b1 + static_cast<std::uint32_t>(middle);
-  return a1 * b1 + (middle >> 32) + (carry >> 32);
 #endif
 }
 
