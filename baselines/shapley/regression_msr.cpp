@@ -17,6 +17,7 @@
 
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -37,86 +38,56 @@ struct Data {
 };
 
 // A game fitted to some of the coalitions.
-class Fit {
- public:
-  virtual ~Fit() = default;
-  virtual double value(std::span<const std::uint64_t> mask) const = 0;
-  virtual std::vector<double> ShapleyValues() const = 0;
+struct Fit {
+  std::function<double(std::span<const std::uint64_t> mask)> value;
+  std::vector<double> shapley_values;
 };
 
 // Equal parts of the worth: the estimate before anything is fitted.
-class EqualShares final : public Fit {
- public:
-  EqualShares(int d, const Ends& ends) : d_(d), ends_(ends) {}
-  double value(std::span<const std::uint64_t> mask) const override {
+Fit EqualShares(int d, const Ends& ends) {
+  const auto value = [d, ends](std::span<const std::uint64_t> mask) {
     int size = 0;
     for (const std::uint64_t word : mask) size += std::popcount(word);
-    return ends_.none + ends_.worth() * size / d_;
-  }
-  std::vector<double> ShapleyValues() const override {
-    return std::vector<double>(static_cast<std::size_t>(d_), ends_.worth() / d_);
-  }
+    return ends.none + ends.worth() * size / d;
+  };
+  return {value, std::vector<double>(static_cast<std::size_t>(d), ends.worth() / d)};
+}
 
- private:
-  int d_;
-  Ends ends_;
-};
-
-class AdditiveFit final : public Fit {
- public:
-  AdditiveFit(const Data& data, std::span<const std::size_t> rows) : none_(data.ends.none) {
-    Coalitions some(data.design.coalitions.dimension());
-    const auto all = data.design.KernelWeights();
-    std::vector<double> values, weights;
-    for (const std::size_t k : rows) {
-      some.Add(data.design.coalitions.mask(k));
-      values.push_back(data.values[k]);
-      weights.push_back(all[k]);
-    }
-    phi_ = NearestAdditive(some, values, weights, data.ends);
+Fit FitAdditive(const Data& data, std::span<const std::size_t> rows) {
+  Coalitions some(data.design.coalitions.dimension());
+  const auto all = data.design.KernelWeights();
+  std::vector<double> values, weights;
+  for (const std::size_t k : rows) {
+    some.Add(data.design.coalitions.mask(k));
+    values.push_back(data.values[k]);
+    weights.push_back(all[k]);
   }
-  double value(std::span<const std::uint64_t> mask) const override {
-    double sum = none_;
-    for (std::size_t i = 0; i < phi_.size(); ++i) {
-      if (((mask[i / 64] >> (i % 64)) & 1) != 0) sum += phi_[i];
+  const auto phi = NearestAdditive(some, values, weights, data.ends);
+  const auto value = [none = data.ends.none, phi](std::span<const std::uint64_t> mask) {
+    double sum = none;
+    for (std::size_t i = 0; i < phi.size(); ++i) {
+      if (((mask[i / 64] >> (i % 64)) & 1) != 0) sum += phi[i];
     }
     return sum;
-  }
-  std::vector<double> ShapleyValues() const override { return phi_; }
+  };
+  return {value, phi};
+}
 
- private:
-  double none_;
-  std::vector<double> phi_;
-};
-
-// Boosted trees on what another fit leaves over.
-class TreeFit final : public Fit {
- public:
-  TreeFit(const Data& data, std::span<const std::size_t> rows, std::unique_ptr<Fit> first,
-          const BinaryBoostingOptions& options)
-      : first_(std::move(first)), trees_(data.design.coalitions, rows, Rest(data), options) {}
-  double value(std::span<const std::uint64_t> mask) const override {
-    return first_->value(mask) + trees_.value(mask);
+// Another fit, and boosted trees on what it leaves over.
+Fit WithTrees(Fit first, const Data& data, std::span<const std::size_t> rows,
+              const BinaryBoostingOptions& options) {
+  std::vector<double> rest = data.values;
+  for (std::size_t k = 0; k < rest.size(); ++k) {
+    rest[k] -= first.value(data.design.coalitions.mask(k));
   }
-  std::vector<double> ShapleyValues() const override {
-    auto phi = first_->ShapleyValues();
-    const auto more = trees_.ShapleyValues();
-    for (std::size_t i = 0; i < phi.size(); ++i) phi[i] += more[i];
-    return phi;
-  }
-
- private:
-  std::vector<double> Rest(const Data& data) const {
-    std::vector<double> rest = data.values;
-    for (std::size_t k = 0; k < rest.size(); ++k) {
-      rest[k] -= first_->value(data.design.coalitions.mask(k));
-    }
-    return rest;
-  }
-
-  std::unique_ptr<Fit> first_;
-  BoostedGame trees_;
-};
+  const BoostedGame trees(data.design.coalitions, rows, rest, options);
+  const auto more = trees.ShapleyValues();
+  for (std::size_t i = 0; i < more.size(); ++i) first.shapley_values[i] += more[i];
+  const auto value = [before = std::move(first.value), trees](std::span<const std::uint64_t> mask) {
+    return before(mask) + trees.value(mask);
+  };
+  return {value, std::move(first.shapley_values)};
+}
 
 enum class Proxy { kNone, kAdditive, kTrees, kStacked };
 
@@ -172,16 +143,12 @@ class RegressionMsr final : public ShapleyEstimator {
     return fold;
   }
 
-  std::unique_ptr<Fit> MakeFit(const Data& data, std::span<const std::size_t> rows) const {
-    const int d = data.design.coalitions.dimension();
-    auto shares = std::make_unique<EqualShares>(d, data.ends);
+  Fit MakeFit(const Data& data, std::span<const std::size_t> rows) const {
+    const Fit shares = EqualShares(data.design.coalitions.dimension(), data.ends);
     if (proxy_ == Proxy::kNone || rows.empty()) return shares;
-    if (proxy_ == Proxy::kTrees) {
-      return std::make_unique<TreeFit>(data, rows, std::move(shares), trees_);
-    }
-    auto additive = std::make_unique<AdditiveFit>(data, rows);
-    if (proxy_ == Proxy::kAdditive) return additive;
-    return std::make_unique<TreeFit>(data, rows, std::move(additive), trees_);
+    if (proxy_ == Proxy::kTrees) return WithTrees(shares, data, rows, trees_);
+    const Fit additive = FitAdditive(data, rows);
+    return proxy_ == Proxy::kAdditive ? additive : WithTrees(additive, data, rows, trees_);
   }
 
   // Adds the estimate that fits all folds but f and corrects by f, over the number of folds.
@@ -196,10 +163,9 @@ class RegressionMsr final : public ShapleyEstimator {
       if (!held(k)) fitted.push_back(k);
       (held(k) ? held_of_size : of_size)[static_cast<std::size_t>(taken.size(k))] += 1;
     }
-    const auto fit = MakeFit(data, fitted);
-    const auto exact = fit->ShapleyValues();
+    const Fit fit = MakeFit(data, fitted);
     const auto shares = static_cast<double>(folds);
-    for (std::size_t i = 0; i < phi.size(); ++i) phi[i] += exact[i] / shares;
+    for (std::size_t i = 0; i < phi.size(); ++i) phi[i] += fit.shapley_values[i] / shares;
     for (std::size_t k = 0; k < data.values.size(); ++k) {
       const int size = taken.size(k);
       const double known = of_size[static_cast<std::size_t>(size)];
@@ -210,7 +176,7 @@ class RegressionMsr final : public ShapleyEstimator {
       double weight = held(k) ? shares * data.design.weight[k] : 0;
       if (corrected) weight = held(k) ? (all - known) / kept : 1;
       if (weight == 0) continue;
-      const double part = weight * (data.values[k] - fit->value(taken.mask(k))) / (all * shares);
+      const double part = weight * (data.values[k] - fit.value(taken.mask(k))) / (all * shares);
       for (std::size_t i = 0; i < phi.size(); ++i) {
         phi[i] += taken.has(k, i) ? part / size : -part / (d - size);
       }
