@@ -48,7 +48,7 @@ void CheckAscending(std::span<const double> values, const char* what, double lea
 template <class Real>
 void UpdateOnDevice(ChebyshevSketch& sketch, const Real* values, std::size_t n, void* stream) {
   const OnDevice current;
-  quantiles::DeviceUpdate* const update = quantiles::DeviceUpdateOf(sketch);
+  quantiles::DeviceUpdate* const update = sketch.device_update();
   if (update == nullptr) {
     throw std::invalid_argument(
         "the sketch sums on the processor: make it with device \"cuda\" for values in device "

@@ -22,6 +22,9 @@ class SketchFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+//! Adds values in device memory (cuda/device_update.hpp).
+class DeviceUpdate;
+
 //! A one- or two-pass summary of a stream of numbers.
 //!
 //! NaN values are missing values and are skipped by every method. Infinite values are values: they
@@ -35,9 +38,12 @@ class QuantileSketch {
   //! Starts pass 0, 1, ... A caller feeds all values between two of these calls.
   virtual void begin_pass(int /*pass*/) {}
 
-  //! Adds values. CUDA backends copy host memory here; update_device takes device memory.
+  //! Adds values. CUDA backends copy host memory here; device_update() takes device memory.
   virtual void update(std::span<const float> values) = 0;
   virtual void update(std::span<const double> values) = 0;
+
+  //! Where values in device memory can be added; nullptr for a sketch that has no such way.
+  virtual DeviceUpdate* device_update() { return nullptr; }
 
   //! Adds the other sketch's stream to this one. @throws std::invalid_argument for another type or
   //! other parameters; std::logic_error where the method cannot merge.

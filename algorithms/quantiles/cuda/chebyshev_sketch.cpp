@@ -54,6 +54,7 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
     FeedThroughDevice(values,
                       [this](const double* piece, std::size_t n) { Feed(piece, n, nullptr); });
   }
+  DeviceUpdate* device_update() override { return this; }
   void update_device(const float* values, std::size_t n, void* stream) override {
     Feed(values, n, stream);
   }

@@ -86,7 +86,7 @@ double AnswersApart(const std::vector<Real>& host, const Real* device, bool log)
   const auto cpu = registry.Make("Retable", Device::kCpu, {{"log", log}});
   const auto cuda = registry.Make("Retable", Device::kCuda, {{"log", log}});
   cpu->update(std::span<const Real>(host));
-  DeviceUpdateOf(*cuda)->update_device(device, host.size(), nullptr);
+  cuda->device_update()->update_device(device, host.size(), nullptr);
   const auto phis = NiaePhis(1001);
   const SketchAnswer a = dynamic_cast<ChebyshevSketch&>(*cpu).Ask(phis);
   const SketchAnswer b = dynamic_cast<ChebyshevSketch&>(*cuda).Ask(phis);

@@ -6,8 +6,6 @@
 
 namespace retable::quantiles {
 
-class QuantileSketch;
-
 //! Implemented by sketches and accumulators that sum on a CUDA device.
 class DeviceUpdate {
  public:
@@ -17,8 +15,5 @@ class DeviceUpdate {
   virtual void update_device(const float* values, std::size_t n, void* stream) = 0;
   virtual void update_device(const double* values, std::size_t n, void* stream) = 0;
 };
-
-//! The sketch's own update_device or that of its accumulator; nullptr if it has none.
-DeviceUpdate* DeviceUpdateOf(QuantileSketch& sketch);
 
 }  // namespace retable::quantiles

@@ -50,8 +50,8 @@ TYPED_TEST(CudaOracle, SketchesKeepTheirBoundOnNastyStreams) {
       const auto sketch = method.make(parameters);
       const auto other = sketch->empty_clone();
       const std::size_t cut = engine() % 2 == 0 ? n : engine() % n;
-      DeviceUpdateOf(*sketch)->update_device(device.data(), cut, nullptr);
-      DeviceUpdateOf(*other)->update_device(device.data() + cut, n - cut, nullptr);
+      sketch->device_update()->update_device(device.data(), cut, nullptr);
+      other->device_update()->update_device(device.data() + cut, n - cut, nullptr);
       sketch->merge(*other);
       const std::string complaint =
           Complaint(*sketch, sorted, kRounding<Real>, [&](double, double) { ++answers; });

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/estimators/legendre_series.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/density.hpp"
 
@@ -32,18 +33,11 @@ LegendreSeries FitLegendre(const ScaledMoments& scaled) {
   return LegendreSeries(mu, scaled.order);
 }
 
-//! A sketch over an accumulator, whose device memory may be fed directly.
-struct OverMoments {
-  virtual ~OverMoments() = default;
-  virtual MomentAccumulator& moments() = 0;
-};
-
 //! A sketch of one estimator. Quantiles of a monotone one ascend by a running maximum.
 template <auto kFit, bool kMonotone>
 class MomentSketch final : public QuantileSketch,
                            public DensityEstimate,
-                           public DistributionEstimate,
-                           public OverMoments {
+                           public DistributionEstimate {
  public:
   MomentSketch(std::unique_ptr<MomentAccumulator> moments, bool log)
       : moments_(std::move(moments)), log_(log) {}
@@ -64,7 +58,7 @@ class MomentSketch final : public QuantileSketch,
   std::unique_ptr<QuantileSketch> empty_clone() const override {
     return std::make_unique<MomentSketch>(moments_->empty_clone(), log_);
   }
-  MomentAccumulator& moments() override { return *moments_; }
+  DeviceUpdate* device_update() override { return dynamic_cast<DeviceUpdate*>(moments_.get()); }
 
   std::vector<double> density(std::span<const double> xs) const override {
     CheckStream();
@@ -141,11 +135,6 @@ std::unique_ptr<QuantileSketch> MakeMaxEntropySketch(std::unique_ptr<MomentAccum
 
 std::unique_ptr<QuantileSketch> MakeLegendreSketch(std::unique_ptr<MomentAccumulator> moments) {
   return std::make_unique<MomentSketch<FitLegendre, false>>(std::move(moments), false);
-}
-
-MomentAccumulator* AccumulatorOf(QuantileSketch& sketch) {
-  auto* over = dynamic_cast<OverMoments*>(&sketch);
-  return over == nullptr ? nullptr : &over->moments();
 }
 
 }  // namespace retable::quantiles

@@ -31,7 +31,4 @@ std::unique_ptr<QuantileSketch> MakeMaxEntropySketch(std::unique_ptr<MomentAccum
                                                      bool log);
 std::unique_ptr<QuantileSketch> MakeLegendreSketch(std::unique_ptr<MomentAccumulator> moments);
 
-//! The accumulator under a sketch made by one of the above, else nullptr.
-MomentAccumulator* AccumulatorOf(QuantileSketch& sketch);
-
 }  // namespace retable::quantiles

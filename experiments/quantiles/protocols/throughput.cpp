@@ -53,7 +53,7 @@ class ThroughputProtocol final : public harness::Protocol {
     if (cell.device == "cuda") {
       const DeviceFloats resident(values);
       return Measure(cell, *fresh, values, [&resident](QuantileSketch& sketch) {
-        auto* device = quantiles::DeviceUpdateOf(sketch);
+        auto* device = sketch.device_update();
         if (!device) throw std::invalid_argument("this method cannot read device memory");
         device->update_device(resident.data(), resident.size(), nullptr);
       });
