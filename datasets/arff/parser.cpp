@@ -366,8 +366,8 @@ struct ArffParser::State {
     if (token.text.empty() && !token.quoted) {
       Fail(at, "an empty value for \"" + columns[column].name + "\"; missing is written ?");
     }
-    std::string shown = ToUtf8(token.text.substr(0, 40));
-    Fail(at, "\"" + shown + "\" " + why + " (attribute \"" + columns[column].name + "\")");
+    Fail(at, "\"" + Excerpt(ToUtf8(token.text)) + "\" " + why + " (attribute \"" +
+                 columns[column].name + "\")");
   }
 
   void DataLine(const char* p, const char* end) {

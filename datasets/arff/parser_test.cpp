@@ -140,6 +140,9 @@ TEST(Arff, ErrorsNameThePlaceAndTheRemedy) {
   ExpectError("@attribute 'a real\n", "1:12: the closing ' is missing");
   ExpectError("@attribute '\\u12G4' real\n", "1:17: \\u needs four");
   ExpectError(head + "1,x\nabc,x\n", "6:1: \"abc\" is not a number (attribute \"a\")");
+  // As messages on CSV do: 60 bytes, no letter cut.
+  const std::string letters(59, 'a');
+  ExpectError(head + letters + "\u00e9\u00e9,x\n", "5:1: \"" + letters + "...\" is not a number");
   ExpectError(head + "1,z\n", "5:3: \"z\" is not one of the declared levels (attribute \"b\")");
   ExpectError(head + "1,\n", "5:3: the row ends after 1 of 2 values");
   ExpectError(head + ",x\n", "5:1: an empty value for \"a\"; missing is written ?");
