@@ -19,12 +19,17 @@ std::string PathOf(const std::string& folder, const std::string& hash) {
   return folder + "/runs/" + hash + ".json";
 }
 
+std::string WithChanges(const std::string& commit, bool changed) {
+  return commit.empty() || !changed ? commit : commit + "+changes";
+}
+
 }  // namespace
 
 std::string CommitText(const json& environment) {
   const json git = environment.value("git", json::object());
-  const std::string commit = git.value("commit", "").substr(0, 12);
-  return commit.empty() || !git.value("dirty", false) ? commit : commit + "+changes";
+  return WithChanges(
+      git.value("commit", "").substr(0, 12),
+      git.value("dirty", false) || git.value("built", json::object()).value("dirty", false));
 }
 
 std::string Origin::Text() const {
@@ -86,8 +91,11 @@ std::string CardText(const json& environment) {
 
 std::string StretchOf(const json& environment, const std::string& device) {
   if (!environment.is_object()) return "";
+  const json git = environment.value("git", json::object());
   const json cpu = environment.value("cpu", json::object());
-  json stretch = {CommitText(environment), cpu.value("model", ""), cpu.value("threads_allowed", 0),
+  // Of the tree as it was then: cells' keys tell what the program was built from.
+  json stretch = {WithChanges(git.value("commit", "").substr(0, 12), git.value("dirty", false)),
+                  cpu.value("model", ""), cpu.value("threads_allowed", 0),
                   environment.value("os", json::object()).value("boot", "")};
   if (device == "cuda") stretch.push_back(CardText(environment));
   return Sha256(stretch.dump()).substr(0, 12);

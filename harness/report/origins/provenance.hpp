@@ -44,7 +44,8 @@ std::string StretchOf(const nlohmann::json& environment, const std::string& devi
 //! The first card as a reader tells it from its like: "NVIDIA H200, card 1f2e3d4c"; may be empty.
 std::string CardText(const nlohmann::json& environment);
 
-//! "commit 42754d0abcde", "+changes" after it where the tree differed; empty where it is not known.
+//! "42754d0abcde", "+changes" after it where the tree differed when the program was built or when
+//! it ran; empty where it is not known.
 std::string CommitText(const nlohmann::json& environment);
 
 //! What a run left: profile, commit and machine of the cells that carry this hash. Folders of older
