@@ -6,6 +6,10 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "algorithms/common/registry.hpp"
+#include "algorithms/shapley/permutation_sampler.hpp"
+#include "baselines/shapley/coalitions.hpp"
+
 namespace retable::experiments {
 namespace {
 
@@ -33,12 +37,20 @@ double Distance(const MeasuredError& row, int features, double per_player) {
          std::pow(std::log2(row.per_player / per_player), 2);
 }
 
-// Whether the method takes as many features: what each of them refuses.
+// Whether the method takes as many features: it is asked.
 bool Takes(const std::string& method, int features) {
-  if (method.starts_with("Foldover")) return features <= 361;
   const bool paired = method == "OddSHAP" || method == "LeverageSHAP" || method.ends_with("MSR") ||
                       method.starts_with("RegressionMSR");
-  return !paired || features <= 1000;
+  try {
+    if (paired) shapley::CheckPlayers(features);
+    if (method.starts_with("Foldover")) {
+      const auto& samplers = Registry<shapley::PermutationSampler>::Instance();
+      samplers.Make("Foldover-descent", Device::kCpu, {})->sample(0, features, 1);
+    }
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+  return true;
 }
 
 struct Tally {

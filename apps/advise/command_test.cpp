@@ -115,6 +115,14 @@ TEST(AdviseCommand, NamesAMethodAndItsGrounds) {
   for (const char* refuses : {"OddSHAP", "LeverageSHAP", "MSR", "Foldover"}) {
     EXPECT_EQ(wide.out.find(refuses), std::string::npos) << wide.out;
   }
+  const auto names = [](const char* features, const char* method) {
+    const auto answer = Advised({"--features", features, "--evaluations", "20000"});
+    return answer.out.find(method) != std::string::npos;
+  };
+  EXPECT_TRUE(names("361", "Foldover"));
+  EXPECT_FALSE(names("362", "Foldover"));
+  EXPECT_TRUE(names("1000", "OddSHAP"));
+  EXPECT_FALSE(names("1001", "OddSHAP"));
 }
 
 }  // namespace
