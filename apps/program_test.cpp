@@ -314,7 +314,9 @@ TEST_P(Damaged, CellsAreSaidSetAsideAndMeasuredAgain) {
   GetParam().work(cell, whole);
   ExpectContains(RunProbe("--dry-run").text, "1 to measure");
   const Result check = Run("check --out out");
+  EXPECT_EQ(check.code, 2) << check.text;
   ExpectContains(check.text, "note: 1 damaged in out/cells");
+  ExpectContains(check.text, "again: build/retable run selftest/probe --profile quick --out out");
   const Result result = RunProbe();
   EXPECT_EQ(result.code, 0) << result.text;
   ExpectContains(result.text, "is set aside (.damaged)");

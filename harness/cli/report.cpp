@@ -74,7 +74,7 @@ int Check(const Context& context, const FolderArguments& a, std::ostream& out, s
   }
   const Scoreboard board = JudgeResults(a.out);
   out << ScoreboardText(board);
-  if (!a.strict || !board.FailsStrictly()) return kOk;
+  if (!a.strict || !board.FailsStrictly()) return board.damaged ? kCellFailed : kOk;
   SayUnnoted(board, err);
   return kVerdictFailed;
 }

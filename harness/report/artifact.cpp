@@ -121,6 +121,7 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   io("citation", a.citation);
   a.where = j.at("source").at("where").get<std::string>();
   io("profile", a.profile);
+  a.repeat = j.value("repeat", "");
   io("table", a.table);
   io("claims", a.claims);
   io("labels", a.labels);
@@ -159,11 +160,15 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
 
 // One line for each kind of cell file that is not what this program writes, on standard error.
 void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& folder) {
-  std::map<std::string, std::string> damaged;  // an artifact may show cells of another
+  // By key, since an artifact may show cells of another.
+  std::map<std::string, std::string> damaged;
   std::set<std::string> unchecked;
   for (const Artifact& artifact : artifacts) {
     for (const ArtifactCell& cell : artifact.cells) {
-      if (!cell.problem.empty()) damaged.emplace(cell.key, cell.problem);
+      if (!cell.problem.empty()) {
+        damaged.emplace(cell.key, fmt::format("{}; measure again: {} --out {}", cell.problem,
+                                              artifact.repeat, ShellWord(folder)));
+      }
       if (cell.record && !cell.record->checked) unchecked.insert(cell.key);
     }
   }

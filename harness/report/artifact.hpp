@@ -50,6 +50,7 @@ struct Artifact {
   std::vector<Origin> provenance;      //!< as its meta file has it; OriginsOf tells it from cells
   std::vector<Ceiling> ceilings;       //!< the run's machine; empty when not measured
   std::string folder;                  //!< the results folder
+  std::string repeat;                  //!< the command that measures it
   std::string figure_metric;           //!< drawn by its figure; may be empty
   std::string paper_file;              //!< published cells; empty when there are none
 

@@ -269,6 +269,7 @@ Scoreboard JudgeFolder(const std::string& folder, bool write, const std::string&
   for (Artifact& artifact : LoadArtifacts(folder)) {
     if (!today.empty()) Declare(artifact, declared);
     for (const Origin& origin : OriginsOf(artifact)) ++all.board.origins[origin.Text()];
+    for (const ArtifactCell& cell : artifact.cells) all.board.damaged |= !cell.problem.empty();
     JudgeArtifact(artifact, write, all);
   }
   if (write) {

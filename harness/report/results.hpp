@@ -40,6 +40,7 @@ struct Scoreboard {
   std::vector<std::string> noted_claims, unnoted_claims;
   std::vector<std::string> failed;     //!< "quantiles/table2 [row, column]: reason"
   std::map<std::string, Lack> lacks;   //!< what published cells that were not run need
+  bool damaged = false;                //!< a cell's file is damaged, and counts as not measured
   int partial = 0;                     //!< published cells not judged while cells are unmeasured
   std::map<std::string, int> origins;  //!< Origin::Text() -> artifacts with cells of it
 

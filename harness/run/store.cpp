@@ -123,6 +123,12 @@ std::optional<std::string> ReadCellFile(const std::string& path) {
     if (error == EMFILE || error == ENFILE || error == ENOMEM) {
       throw StoreError(path + ": " + std::strerror(error));
     }
+    if (error == EACCES || error == EPERM) {
+      throw StoreError(
+          fmt::format("{}: {}; make it readable, such as by chmod, and run the same "
+                      "command again",
+                      path, std::strerror(error)));
+    }
     throw std::runtime_error(std::strerror(error));
   }
   std::string text;

@@ -72,7 +72,8 @@ class Store {
 };
 
 //! The record of a cell; nothing where there is no file or a damaged one: then `problem` says what
-//! is wrong. Takes no lock and changes nothing. @throws StoreError when no file can be opened
+//! is wrong. Takes no lock and changes nothing. @throws StoreError when no file can be opened, or
+//! this one may not be read
 std::optional<CellRecord> LoadRecord(const std::string& folder, const std::string& key,
                                      std::string* problem = nullptr);
 

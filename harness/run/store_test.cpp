@@ -190,6 +190,27 @@ TEST_F(StoreTest, WhatIsNoRegularFileIsNotWaitedForAndSetAside) {
   }
 }
 
+TEST_F(StoreTest, WhatMayNotBeReadIsNotSetAside) {
+  store.Save(record);
+  fs::permissions(Path(), fs::perms::none);
+  const uid_t user = geteuid();
+  if (user == 0) {  // whom no permission stops
+    fs::permissions(temporary.path(), fs::perms::owner_all | fs::perms::others_exec);
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  try {
+    LoadRecord(Folder(), record.key);
+    ADD_FAILURE() << "taken as damaged";
+  } catch (const StoreError& error) {
+    EXPECT_NE(std::string(error.what()).find(Path() + ": Permission denied; make it readable"),
+              std::string::npos)
+        << error.what();
+  }
+  if (user == 0) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+}
+
 TEST_F(StoreTest, AnotherFileOfTheFolderThatIsAPipeIsNamed) {
   const std::string path = Folder() + "/environment.json";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
