@@ -480,11 +480,14 @@ TEST_F(Program, AProgramThatIsReplacedWhileItRunsIsNotMeasured) {
 
 TEST_F(Program, OneCellIsRepeatedByTheCommandThatExplainPrints) {
   Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3]\n" + Algorithm("good") + kTable);
-  ASSERT_EQ(RunProbe("--profile smoke --set settings.milliseconds=7 --repeats 3").code, 0);
+  setenv("RETABLE_TRAINING_ROWS", "50", 1);
+  const int code = RunProbe("--profile smoke --set settings.milliseconds=7 --repeats 3").code;
+  unsetenv("RETABLE_TRAINING_ROWS");
+  ASSERT_EQ(code, 0);
   const std::string key =
       fs::directory_iterator(root_ / "out/cells")->path().filename().string().substr(0, 12);
   const std::string said = Run("explain --out out " + key).text,
-                    mark = "repeat      build/retable ";
+                    mark = "repeat      RETABLE_TRAINING_ROWS=50 build/retable ";
   const std::string words = said.substr(said.find(mark) + mark.size());
   EXPECT_EQ(words,
             "run selftest/probe --profile smoke --set=settings.milliseconds=7 --repeats=3 --cell " +

@@ -29,7 +29,8 @@ constexpr const char* kVariables[] = {"OMP_NUM_THREADS",      "OMP_PROC_BIND",
                                       "CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING",
                                       "CUDA_DEVICE_ORDER",    "CUDA_DEVICE_MAX_CONNECTIONS",
                                       "CUDA_MODULE_LOADING",  "GLIBC_TUNABLES",
-                                      "MALLOC_ARENA_MAX",     "NVIDIA_TF32_OVERRIDE"};
+                                      "MALLOC_ARENA_MAX",     "NVIDIA_TF32_OVERRIDE",
+                                      "RETABLE_TRAINING_ROWS"};
 
 // Sets a field only if there is something to say.
 template <typename T>

@@ -263,6 +263,11 @@ std::string CellKey(const CellConfig& config, const std::string& device_class) {
   return Sha256(resolved.dump());
 }
 
+std::string PlanVariables() {
+  const char* rows = std::getenv("RETABLE_TRAINING_ROWS");
+  return rows == nullptr ? "" : fmt::format("RETABLE_TRAINING_ROWS={} ", ShellWord(rows));
+}
+
 namespace {
 
 // Where the experiment's file has this text under these keys; the file where a layer above has it.

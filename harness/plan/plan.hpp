@@ -73,6 +73,10 @@ std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices
 //! that its command names.
 std::string CellKey(const CellConfig& config, const std::string& device_class);
 
+//! "RETABLE_TRAINING_ROWS=500 ": the variable that decides cells as words of a command do, to stand
+//! before a command that repeats one; empty where it is not set.
+std::string PlanVariables();
+
 //! The hash of a family's sources, taken when the program was built.
 std::string FamilySourceHash(const std::string& family);
 

@@ -319,8 +319,8 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"coverage", {{"total", e.coverage_total}, {"unit", e.coverage_unit}, {"text", ""}}},
       {"metrics", ordered_json::array()},
       {"statuses", ordered_json::object()},
-      {"repeat",
-       fmt::format("build/retable run {} --profile {}{}", e.id, profile, OptionsOf(e.given))},
+      {"repeat", fmt::format("{}build/retable run {} --profile {}{}", PlanVariables(), e.id,
+                             profile, OptionsOf(e.given))},
       {"notes", e.notes},
       {"profiles", plan.profiles},
       {"cells", cells}};

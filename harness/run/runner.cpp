@@ -38,8 +38,8 @@ void OnInterrupt(int) {
 }
 
 std::string RepeatCommand(const PlannedCell& cell, const RunOptions& options) {
-  return fmt::format("build/retable run {} --profile {}{} --cell {} --out results/repeat --force",
-                     cell.config.experiment, options.profile, options.plan_words,
+  return fmt::format("{}build/retable run {} --profile {}{} --cell {} --out results/repeat --force",
+                     PlanVariables(), cell.config.experiment, options.profile, options.plan_words,
                      cell.key.substr(0, 12));
 }
 
