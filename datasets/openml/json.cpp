@@ -5,7 +5,6 @@
 
 #include "base/text/ascii.hpp"
 #include "base/utf8.hpp"
-#include "datasets/openml/simple_xml.hpp"
 
 namespace retable::datasets {
 namespace {
@@ -18,13 +17,26 @@ std::string_view WithoutSpace(std::string_view text) {
   return first == text.npos ? std::string_view() : text.substr(first);
 }
 
+//! An error in XML as the tree that it has in JSON.
+Json XmlError(std::string_view xml) {
+  Json error = Json::object();
+  for (const std::string name : {"code", "message", "additional_information"}) {
+    const auto tag = xml.find(name + ">");  // "<oml:code>"
+    if (tag == xml.npos) continue;
+    const std::string_view text = xml.substr(tag + name.size() + 1);
+    error[name] = ToUtf8(text.substr(0, text.find('<')));
+  }
+  if (error.empty()) throw std::runtime_error("XML that is no error");
+  return {{"error", std::move(error)}};
+}
+
 //! The body as a tree, told by its first character.
 Json ParseTree(std::string_view body) {
   const std::string_view text = WithoutSpace(body);
   if (text.empty()) throw ShapeError("an empty answer");
   if (LooksLikeHtml(text)) throw ShapeError("an HTML page instead of data");
   try {
-    if (text[0] == '<') return XmlToJson(text);
+    if (text[0] == '<') return XmlError(text);
     return Json::parse(ToUtf8(text));
   } catch (const std::exception& error) {
     throw ShapeError(std::string("an answer which cannot be read: ") + error.what());
