@@ -12,10 +12,7 @@
 #include "harness/cli/shell.hpp"
 #include "harness/machine/nvml.hpp"
 #include "harness/roofline/ceilings.hpp"
-#include "harness/roofline/fma_kernels.hpp"
 #include "harness/run/store.hpp"
-#include "harness/stats/significance.hpp"
-#include "harness/timing/timing.hpp"
 
 namespace retable::harness {
 namespace {
@@ -127,17 +124,6 @@ void PrintFindings(std::ostream& out, const std::vector<Finding>& findings) {
   }
 }
 
-// The same kernel on both sides, blocks of a few milliseconds, for a second.
-double MeasureNoiseFloor() {
-  const FmaKernels& kernels = BestFmaKernels();
-  const auto body = [&] { kernels.fp64(200000); };
-  RepeatOptions options;
-  options.budget = 1;
-  options.target = 0;  // use the whole budget
-  options.max_samples = 1000;
-  return NoiseFloor(TimePaired(body, body, options).blocks);
-}
-
 std::vector<Ceiling> PrintCeilings(std::ostream& out, const CudaPlatform& cuda) {
   out << "Ceilings (best of several runs)\n";
   out.flush();
@@ -150,8 +136,6 @@ std::vector<Ceiling> PrintCeilings(std::ostream& out, const CudaPlatform& cuda) 
     out << fmt::format("  {:<16} {:<15} {:>10.4g} {:<8} {}\n", c.device, c.name, c.value, c.unit,
                        c.note);
   }
-  out << fmt::format("Noise floor\n  {:.1f} % between two equal bodies timed in turns\n",
-                     100 * MeasureNoiseFloor());
   return ceilings;
 }
 

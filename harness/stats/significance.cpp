@@ -56,15 +56,4 @@ std::string NextStep(Significance significance, const std::string& experiment, b
   return "more samples are needed: " + run + (in_turns ? " with --blocks 60" : " --repeats 20");
 }
 
-double NoiseFloor(std::span<const PairedBlock> same_body) {
-  constexpr std::size_t kGroup = 10;
-  std::vector<double> distances;
-  for (std::size_t begin = 0; begin + kGroup <= same_body.size(); begin += kGroup) {
-    distances.push_back(std::abs(PairedRatio(same_body.subspan(begin, kGroup), 1).estimate - 1));
-  }
-  const double floor = Quantile(distances, 0.95);
-  return std::isnan(floor) ? SignificanceRule{}.noise_floor
-                           : std::max(SignificanceRule{}.noise_floor, floor);
-}
-
 }  // namespace retable::harness

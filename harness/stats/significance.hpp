@@ -53,8 +53,4 @@ TimesCompared CompareTimes(std::span<const double> old_times, std::span<const do
 std::string NextStep(Significance significance, const std::string& experiment,
                      bool in_turns = false);
 
-//! What an A/A run (the same body on both sides) shows of this machine: how far from 1 the ratio of
-//! ten blocks comes in 95 of 100 cases. At least 1 %, also when there are fewer than ten blocks.
-double NoiseFloor(std::span<const PairedBlock> same_body);
-
 }  // namespace retable::harness

@@ -80,14 +80,5 @@ TEST(Significance, EveryVerdictHasANameAndANextStep) {
   EXPECT_NE(NextStep(Significance::kAmbiguous, "x/y", true).find("--blocks"), std::string::npos);
 }
 
-TEST(NoiseFloor, IsHowFarTenBlocksComeFromOne) {
-  EXPECT_EQ(NoiseFloor({}), 0.01);
-  EXPECT_EQ(NoiseFloor(std::vector<PairedBlock>(9, {3, 1})), 0.01);
-  EXPECT_EQ(NoiseFloor(std::vector<PairedBlock>(100, {1, 1})), 0.01);
-  std::vector<PairedBlock> noisy;
-  for (int i = 0; i < 400; ++i) noisy.push_back({i / 10 % 2 == 0 ? 0.95 : 1.05, 1});
-  EXPECT_NEAR(NoiseFloor(noisy), 0.05, 1e-9);
-}
-
 }  // namespace
 }  // namespace retable::harness

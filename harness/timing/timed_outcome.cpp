@@ -1,5 +1,7 @@
 #include "harness/timing/timed_outcome.hpp"
 
+#include "harness/stats/statistics.hpp"
+
 namespace retable::harness {
 
 void AddTiming(Outcome& outcome, const TimingResult& timing) {

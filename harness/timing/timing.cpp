@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "harness/stats/statistics.hpp"
 #include "harness/timing/gpu_clock.hpp"
 #include "harness/timing/stop_rule.hpp"
 
@@ -154,34 +155,6 @@ TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_
   result.warmup_runs = 1;
   result.steady = IsSteady(result.seconds);
   result.stop_reason = "samples";
-  return result;
-}
-
-PairedResult TimePaired(const std::function<void()>& a, const std::function<void()>& b,
-                        const RepeatOptions& options) {
-  CheckOptions(options);
-  const Pinned pinned(options.pin);
-  Watch first(a, options), second(b, options);
-  const double begin = first.Now();
-  first.WarmUp(begin + options.budget / 4);
-  second.WarmUp(begin + options.budget / 2);
-  PairedResult result{Describe(first), Describe(second), {}};
-  const CoresUsed cores;
-  StopRule rule({options.min_samples, options.max_samples, options.target});
-  do {
-    const double a1 = first.Sample(), b1 = second.Sample();
-    const double b2 = second.Sample(), a2 = first.Sample();
-    result.a.seconds.insert(result.a.seconds.end(), {a1, a2});
-    result.b.seconds.insert(result.b.seconds.end(), {b1, b2});
-    result.blocks.push_back({(a1 + a2) / 2, (b1 + b2) / 2});
-  } while (!rule.Stop(result.blocks.size(), first.Now(), begin + options.budget,
-                      [&] { return PairedRatio(result.blocks, kSeed); }));
-  for (TimingResult* side : {&result.a, &result.b}) {
-    side->cores_used = cores.SoFar();
-    side->pinned_to = pinned.processor();
-    side->steady = IsSteady(side->seconds);
-    side->stop_reason = rule.reason;
-  }
   return result;
 }
 

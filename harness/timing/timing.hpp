@@ -5,9 +5,8 @@
 //! Two engines. Short bodies (micro-seconds, throughput) go through Google Benchmark's library,
 //! which chooses the iterations a repetition needs; its raw JSON is kept beside our figures. Long
 //! bodies (milliseconds to minutes) go through a loop of our own over the steady clock, one
-//! iteration a sample, with three things Google Benchmark does not do: it warms up until runs
-//! agree, it stops when the interval of the median is narrow enough or a budget is spent, and it
-//! can interleave two contenders (ABBA) so that drift hits both alike.
+//! iteration a sample, with two things Google Benchmark does not do: it warms up until runs agree,
+//! and it stops when the interval of the median is narrow enough or a budget is spent.
 //!
 //! Everything the body does is timed, nothing else: no input is made, nothing is allocated or
 //! checked by the engine inside. `cores_used` is processor time over wall time of the process, so a
@@ -21,7 +20,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/stats/statistics.hpp"
 #include "harness/timing/pinning.hpp"
 
 namespace retable::harness {
@@ -114,15 +112,5 @@ class RunTimer {
   TimingResult result_;
   double busy_ = 0, all_ = 0;  // seconds: of all processors together, and on the wall
 };
-
-struct PairedResult {
-  TimingResult a, b;
-  std::vector<PairedBlock> blocks;  //!< input of PairedRatio
-};
-
-//! Times two contenders in the order A B B A, block by block, after warming up both.
-//! `max_samples` and `min_samples` count blocks; it stops when the ratio's interval is narrow.
-PairedResult TimePaired(const std::function<void()>& a, const std::function<void()>& b,
-                        const RepeatOptions& options = {});
 
 }  // namespace retable::harness

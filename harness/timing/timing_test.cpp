@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "harness/stats/statistics.hpp"
 #include "harness/timing/pinning.hpp"
 
 namespace retable::harness {
@@ -167,37 +168,6 @@ TEST(TimeOnce, MeasuresOneRun) {
   });
   EXPECT_EQ(runs, 1);
   EXPECT_GE(seconds, 0.005);
-}
-
-TEST(TimePaired, OrderIsAbba) {
-  FakeTime time;
-  auto options = time.Options();
-  options.max_warmup_runs = 1;
-  options.min_samples = options.max_samples = 3;
-  std::string order;
-  const auto result = TimePaired(
-      [&] {
-        order += 'A';
-        time.now += 0.02;
-      },
-      [&] {
-        order += 'B';
-        time.now += 0.01;
-      },
-      options);
-  EXPECT_EQ(order, "ABABBAABBAABBA");  // one warm-up each, then three blocks
-  ASSERT_EQ(result.blocks.size(), 3u);
-  EXPECT_NEAR(PairedRatio(result.blocks, 1).estimate, 2, 1e-9);
-  EXPECT_EQ(result.a.seconds.size(), 6u);
-}
-
-TEST(TimePaired, FindsAFivePercentSlowdownUnderDrift) {
-  FakeTime time;
-  const auto level = [&](int run) { return 0.01 * (1 + 0.002 * run); };
-  const auto slow = time.Body([&](int run) { return 1.05 * level(run); });
-  const auto fast = time.Body(level);
-  const auto result = TimePaired(slow, fast, time.Options());
-  EXPECT_NEAR(PairedRatio(result.blocks, 1).estimate, 1.05, 0.003);
 }
 
 TEST(GoogleBenchmark, GivesRepetitionsAndItsRawReport) {
