@@ -394,32 +394,16 @@ ClaimResult Evaluate(std::string_view check, const TableView& table) {
   return result;
 }
 
-std::string FiguresText(const std::vector<Figure>& figures, std::size_t most) {
+std::string FiguresText(const std::vector<Figure>& figures, std::size_t most, int digits) {
   std::vector<std::string> parts;
   for (const Figure& f : figures) {
     const std::string value = !f.value               ? "missing"
                               : std::isnan(*f.value) ? "failed"
+                              : digits > 0           ? fmt::format("{:.{}g}", *f.value, digits)
                                                      : FormatNumber(*f.value);
     parts.push_back(f.source + "(" + f.row + ", " + f.column + ") = " + value);
   }
   return Join(parts, most);
-}
-
-std::string ShortFigures(const std::string& figures) {
-  constexpr int kFiguresOnTerminal = 3;
-  std::string text;
-  std::size_t begin = 0;
-  for (int i = 0; begin < figures.size(); ++i) {
-    if (i == kFiguresOnTerminal) return text + "; ...";
-    const std::size_t end = std::min(figures.find("; ", begin), figures.size());
-    std::string figure = figures.substr(begin, end - begin);
-    const std::size_t value = figure.rfind(" = ");
-    const auto number = value == figure.npos ? std::nullopt : ParseNumber(figure.substr(value + 3));
-    if (number) figure = fmt::format("{} = {:.3g}", figure.substr(0, value), *number);
-    text += (i == 0 ? "" : "; ") + figure;
-    begin = end + 2;
-  }
-  return text;
 }
 
 }  // namespace retable::harness

@@ -100,9 +100,7 @@ inline constexpr double kUnsteadyFactor = 1.5;
 ClaimResult Evaluate(std::string_view check, const TableView& table);
 
 //! The figures on one line: `cell(KLL, NIAE) = 0.02; ...`, at most `most` of them.
-std::string FiguresText(const std::vector<Figure>& figures, std::size_t most = 12);
-
-//! The first three of the figures of such a line, each with three digits.
-std::string ShortFigures(const std::string& figures);
+//! @param digits of each; 0: as many as it has
+std::string FiguresText(const std::vector<Figure>& figures, std::size_t most = 12, int digits = 0);
 
 }  // namespace retable::harness

@@ -183,7 +183,7 @@ void JudgeClaims(const Artifact& artifact, const View& view, Judgement& judgemen
     const bool noted = !claim.note.empty();
     (noted ? board.noted_claims : board.unnoted_claims)
         .push_back(fmt::format("{} {}: {} ({}){}", artifact.id, claim.id, claim.text,
-                               ShortFigures(figures),
+                               FiguresText(result.figures, 3, 3),
                                noted ? " Known: " + WithoutReferences(claim.note) : ""));
   }
 }
