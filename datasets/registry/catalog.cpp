@@ -199,9 +199,9 @@ Frame Catalog::Load(const Member& member, const LoadOptions& options) const {
     const Cache cache(Cache::DefaultRoot());
     if (const auto record = cache.Find(member.openml)) return cache.Load(*record);
   }
-  throw AbsentDataset(member.name + " is not here" +
-                      (member.reason.empty() ? "" : ": " + member.reason) +
-                      "; fetch it with: build/retable datasets fetch " + member.name);
+  throw std::runtime_error(member.name + " is not here" +
+                           (member.reason.empty() ? "" : ": " + member.reason) +
+                           "; fetch it with: build/retable datasets fetch " + member.name);
 }
 
 Frame Catalog::Load(const std::string& name, const LoadOptions& options) const {

@@ -53,12 +53,6 @@ class UnknownDataset : public std::invalid_argument {
   std::vector<std::string> candidates;
 };
 
-//! A known data set which is not here.
-class AbsentDataset : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 struct LoadOptions {
   std::int64_t rows = 0;  //!< generators: this many rows (0: a table's own n_samples; streams 1000)
   std::uint64_t seed = 0;  //!< generators only
@@ -74,7 +68,7 @@ class Catalog {
   std::vector<Member> Resolve(const std::string& name,
                               FetchPolicy policy = FetchPolicy::kIfCheap) const;
 
-  //! @throws AbsentDataset with the reason and the command that fetches it.
+  //! @throws std::runtime_error with the reason and the command that fetches it.
   Frame Load(const Member& member, const LoadOptions& options = {}) const;
   //! By name, which must stand for one data set; nothing is fetched.
   Frame Load(const std::string& name, const LoadOptions& options = {}) const;
