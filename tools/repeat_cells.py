@@ -16,6 +16,7 @@ import argparse
 import collections
 import csv
 import json
+import os
 import pathlib
 import random
 import re
@@ -70,12 +71,14 @@ def last_words(ran):
 
 def repeat(program, command, folder):
     """Runs a printed command with this program and that folder; its last words."""
-    words = shlex.split(command)
+    words, variables = shlex.split(command), {}
+    while re.match(r"\w+=", words[0]):  # what was set for the plan
+        name, _, variables[name] = words.pop(0).partition("=")
     words[0] = program
     if "--out" in words:  # a recording names no folders
         del words[words.index("--out"):words.index("--out") + 2]
     words += ["--out", str(folder)]
-    return last_words(subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False))
+    return last_words(subprocess.run(words, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, check=False))
 
 
 def compare(before, after, noise):

@@ -48,6 +48,10 @@ class RepeatCells(unittest.TestCase):
         self.assertEqual(verdict("1", "1.1", "nan", "nan"), "inside")
         self.assertEqual(verdict("1", "1.2", "nan", "nan"), "outside")
 
+    def test_a_variable_before_the_program_is_set(self):
+        command = "RETABLE_ONE='7 8' build/retable -c 'import os; print(os.environ[\"RETABLE_ONE\"])'"
+        self.assertEqual(repeat_cells.repeat(sys.executable, command, "unused"), "exit 0: 7 8")
+
     def test_last_words_say_why_nothing_was_measured(self):
         def words(code, out, error):
             return repeat_cells.last_words(subprocess.CompletedProcess([], code, out, error))

@@ -1,4 +1,4 @@
-// Every CUDA sampler, and the discrepancy, on a device whose calls fail, one after the other.
+// Every CUDA sampler, and the games, on a device whose calls fail, one after the other.
 
 #if defined(RETABLE_HAS_CUDA)
 

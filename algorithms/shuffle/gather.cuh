@@ -13,7 +13,7 @@ namespace retable::shuffle {
 //! Stored indices as a function.
 struct StoredIndices {
   const std::uint32_t* indices;
-  __device__ std::uint64_t operator()(std::uint64_t j) const { return indices[j]; }
+  __device__ std::uint64_t operator()(std::uint64_t j) const { return __ldg(indices + j); }
 };
 
 //! Stores the first `count` values of a function.

@@ -17,16 +17,17 @@ std::string_view WithoutSpace(std::string_view text) {
   return first == text.npos ? std::string_view() : text.substr(first);
 }
 
-//! An error in XML as the tree that it has in JSON.
+//! An error in XML ("<oml:error><oml:code>...") as the tree that it has in JSON.
 Json XmlError(std::string_view xml) {
+  if (xml.find("<oml:error") == xml.npos) throw std::runtime_error("XML that is no error");
   Json error = Json::object();
   for (const std::string name : {"code", "message", "additional_information"}) {
-    const auto tag = xml.find(name + ">");  // "<oml:code>"
-    if (tag == xml.npos) continue;
-    const std::string_view text = xml.substr(tag + name.size() + 1);
+    const std::string tag = "<oml:" + name + ">";
+    const auto begin = xml.find(tag);
+    if (begin == xml.npos) continue;
+    const std::string_view text = xml.substr(begin + tag.size());
     error[name] = ToUtf8(text.substr(0, text.find('<')));
   }
-  if (error.empty()) throw std::runtime_error("XML that is no error");
   return {{"error", std::move(error)}};
 }
 

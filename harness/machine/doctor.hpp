@@ -4,9 +4,7 @@
 //!
 //! First the facts (machine, GPU, build, libraries, programs), then the findings: everything that
 //! will keep rows from running or make times less sure, each with the command that mends it. With
-//! --measure also the ceilings (harness/roofline/ceilings.hpp) and the noise floor, in a few
-//! seconds: two equal bodies timed against each other (A/A) show what this machine does to
-//! identical code.
+//! --measure also the ceilings (harness/roofline/ceilings.hpp), in a few seconds.
 
 #include <iosfwd>
 #include <string>

@@ -73,9 +73,12 @@ void DurationEstimator::LearnFolder(const std::string& folder) {
     if (left == 0) return;
     const std::string name = file.path().filename().string();
     if (name.size() != 64 + 5 || !name.ends_with(".json")) continue;
-    if (const auto record = LoadRecord(folder, name.substr(0, 64))) {
-      Remember(record->config, record->seconds);
-      --left;
+    try {
+      if (const auto record = LoadRecord(folder, name.substr(0, 64))) {
+        Remember(record->config, record->seconds);
+        --left;
+      }
+    } catch (const StoreError&) {  // may be of another run; the plan's own cells are read again
     }
   }
 }

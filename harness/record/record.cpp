@@ -16,6 +16,7 @@
 #include "base/sha256.hpp"
 #include "base/temporary_folder.hpp"
 #include "harness/machine/environment.hpp"
+#include "harness/plan/plan.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/record/archive.hpp"
 #include "harness/record/paths.hpp"
@@ -77,8 +78,9 @@ class Refusals {
     for (const std::string& id : all) ids += " " + id;
     throw StoreError(text +
                      "commit or undo what `git status` names, `make build`, and measure them "
-                     "again: build/retable run" +
-                     ids + " --profile " + profile_ + " --force --out " + folder);
+                     "again: " +
+                     PlanVariables() + "build/retable run" + ids + " --profile " + profile_ +
+                     " --force --out " + folder);
   }
 
  private:

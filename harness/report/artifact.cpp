@@ -166,8 +166,11 @@ void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& f
   for (const Artifact& artifact : artifacts) {
     for (const ArtifactCell& cell : artifact.cells) {
       if (!cell.problem.empty()) {
-        damaged.emplace(cell.key, fmt::format("{}; measure again: {} --out {}", cell.problem,
-                                              artifact.repeat, ShellWord(folder)));
+        std::string what = cell.problem;
+        if (!artifact.repeat.empty()) {
+          what += fmt::format("; measure again: {} --out {}", artifact.repeat, ShellWord(folder));
+        }
+        damaged.emplace(cell.key, what);
       }
       if (cell.record && !cell.record->checked) unchecked.insert(cell.key);
     }

@@ -73,8 +73,9 @@ struct PipelineLimits {
 
 //! Explains the rows, at most `piece_rows` at once (even pieces), with up to `threads` threads of
 //! the host (0: all). Writes every number of the results; `to` without outputs: none, rows alone
-//! are sent. piece_rows 0: a model without splits, whose results need no device. What is written
-//! depends on the device alone, not on threads and chunks. @throws what the device throws
+//! are sent. piece_rows 0, with outputs: a model without splits, whose results need no device. What
+//! is written depends on the device alone, not on threads and chunks. @throws what the device
+//! throws
 template <class Number>
 void RunPipeline(PipelineDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
                  int threads, const ResultBlocks& to, std::size_t sampled = 0,

@@ -58,20 +58,22 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
   }
 
   void write_values(const RowBlock& rows, std::span<double> phi) override {
-    WriteExpected({phi, side(), expected_}, threads_);
+    const std::size_t per_row = ValuesPerRow(shape_);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
-      double* row_phi = phi.data() + r * ValuesPerRow(shape_);
+      double* row_phi = phi.data() + r * per_row;
+      WriteExpected({{row_phi, per_row}, side(), expected_}, 1);
       for (const Path& path : list_.paths) AddValues(path, rows.row(r), lanes, row_phi);
     });
   }
 
   void write_interactions(const RowBlock& rows, std::span<double> matrices) override {
     const Results phi = values(rows);
-    WriteExpected({matrices, side() * side(), expected_}, threads_);
+    const std::size_t per_row = InteractionsPerRow(shape_);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       WarpLanes<T> lanes;
-      double* row_matrices = matrices.data() + r * InteractionsPerRow(shape_);
+      double* row_matrices = matrices.data() + r * per_row;
+      WriteExpected({{row_matrices, per_row}, side() * side(), expected_}, 1);
       for (const Path& path : list_.paths) {
         AddInteractions(path, rows.row(r), lanes, row_matrices);
       }

@@ -105,9 +105,10 @@ class TreeShapExplainer final : public TreeExplainer {
   }
 
   void write_values(const RowBlock& rows, std::span<double> phi) override {
-    WriteExpected({phi, side(), expected_}, threads_);
+    const std::size_t per_row = ValuesPerRow(shape_);
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
-      double* row_phi = phi.data() + r * ValuesPerRow(shape_);
+      double* row_phi = phi.data() + r * per_row;
+      WriteExpected({{row_phi, per_row}, side(), expected_}, 1);
       for (const Tree& tree : shape_.trees) {
         Recursion<T> recursion{shape_, tree, rows.row(r),
                                row_phi + static_cast<std::size_t>(tree.group) * side()};
