@@ -9,8 +9,10 @@
 #include <zstd.h>
 
 #include <boost/version.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/detail/abi_macros.hpp>
+#include <system_error>
 
 #include "harness/cli/shell.hpp"
 
@@ -53,10 +55,14 @@ BuildInfo GetBuildInfo() {
 }
 
 SourceState ReadSourceState() {
+  const char* root = std::getenv("RETABLE_ROOT");
+  std::error_code unknown;
+  const auto sources = std::filesystem::canonical(
+      root == nullptr || *root == '\0' ? RETABLE_SOURCES : root, unknown);
+  if (unknown) return {};
   // An unpacked archive is not part of a repository around it.
-  const std::string above = std::filesystem::path(RETABLE_SOURCES).parent_path();
-  const std::string git =
-      "GIT_CEILING_DIRECTORIES=" + ShellWord(above) + " git -C " + ShellWord(RETABLE_SOURCES) + " ";
+  const std::string git = "GIT_CEILING_DIRECTORIES=" + ShellWord(sources.parent_path()) +
+                          " git -C " + ShellWord(sources) + " ";
   SourceState state;
   state.commit = PrintedBy(git + "rev-parse HEAD 2>/dev/null");
   state.dirty = !state.commit.empty() &&

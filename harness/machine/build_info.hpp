@@ -26,7 +26,8 @@ struct SourceState {
 };
 //! The sources when this program was built; those of an archive are known too.
 SourceState BuiltSourceState();
-//! The clone this program was built from, as it is now; not known where it is gone, or no clone.
+//! The clone that experiments are read from (RETABLE_ROOT, else where the program was built), as it
+//! is now; not known where it is gone, or no clone.
 SourceState ReadSourceState();
 
 }  // namespace retable::harness

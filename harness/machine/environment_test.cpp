@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/temporary_folder.hpp"
 #include "harness/machine/build_info.hpp"
 
 namespace retable::harness {
@@ -41,6 +42,14 @@ TEST(Environment, BuildIsKnown) {
 TEST(Environment, SourceStateIsAWholeCommitOrUnknown) {
   const SourceState state = ReadSourceState();
   EXPECT_EQ(state.commit.size(), state.commit.empty() ? 0u : 40u);
+}
+
+TEST(Environment, SourcesAreThoseThatExperimentsAreReadFrom) {
+  const TemporaryFolder folder;
+  setenv("RETABLE_ROOT", folder.path().c_str(), 1);
+  EXPECT_EQ(ReadSourceState().commit, "");  // no clone, whatever the one it was built from is now
+  EXPECT_EQ(CaptureEnvironment()["git"]["when"], "built");
+  unsetenv("RETABLE_ROOT");
 }
 
 TEST(Environment, OnlyListedVariablesAreKept) {
