@@ -290,6 +290,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   RunRecord record = DescribeRun(context, a, devices);
   record.expected_seconds = SecondsLeft(schedule, options) + after;
   PrintFirstLine(a, plans.size(), schedule, record.expected_seconds, activity, err);
+  WriteRun(a.selection.out, record);  // without counts, of a run that will not come to its end
 
   const RunSummary summary = Execute(plans, std::move(schedule), options, store,
                                      EnvironmentHash(environment), after, err, context.terminal);
