@@ -585,6 +585,7 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(grid[heights.argmax()], .5, delta=.03)
         self.assertIsNone(figures.density([1.0, 1.0, 1.0], 0, 2))
         self.assertIsNone(figures.density([], 0, 2))
+        self.assertIsNone(figures.density([.08, .09, .12, .16], 0, .04))  # all beyond the axis: no end was found
 
     def test_histogram_counts_every_sample(self):
         for figure in ({"kind": "histogram"}, {"kind": "histogram", "logx": True}):

@@ -15,7 +15,7 @@ def density(values, low, high, count=72):
     Binned and smoothed by convolution: linear in the number of values. @return (grid, height) or None
     """
     values = numpy.asarray(values, float)
-    if values.size < 3 or not high > low:
+    if values.size < 3 or not min(high, values.max()) > max(low, values.min()):  # all beyond an end of the axis
         return None
     spread = min(s for s in (values.std(), numpy.subtract(*numpy.percentile(values, [75, 25])) / 1.34) if s > 0) \
         if values.std() > 0 and numpy.subtract(*numpy.percentile(values, [75, 25])) > 0 else values.std()
