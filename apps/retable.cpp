@@ -74,6 +74,10 @@ h::Context MakeContext(int argc, char** argv) {
   context.command_line = JoinArguments(argc, argv);
   context.terminal = isatty(STDERR_FILENO) != 0 && !std::getenv("NO_COLOR");
   context.banner = Banner;
+  context.offer_data = [](const std::vector<std::string>& names, int megabytes) {
+    return retable::datasets::MayAsk() &&
+           retable::datasets::OfferFetch(names, megabytes, std::cin, std::cerr);
+  };
   return context;
 }
 

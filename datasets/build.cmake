@@ -23,7 +23,7 @@ endif()
 retable_fuzzed(datasets base/atomic_file.cpp datasets/arff/date.cpp datasets/arff/parser.cpp
                base/csv/number.cpp base/sha256.cpp base/utf8.cpp datasets/frame/file.cpp datasets/frame/frame.cpp
                datasets/openml/answer.cpp datasets/openml/gzip.cpp datasets/openml/http_header.cpp
-               datasets/openml/json.cpp datasets/openml/url.cpp)
+               datasets/openml/json.cpp datasets/openml/simple_xml.cpp datasets/openml/url.cpp)
 foreach(kind arff frame http json)
   retable_fuzz(${kind} datasets datasets/fuzz/${kind}_fuzz.cpp datasets/fuzz/corpus/${kind} 4096)
 endforeach()

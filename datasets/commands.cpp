@@ -8,6 +8,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -15,7 +17,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <string_view>
 
+#include "base/atomic_file.hpp"
 #include "base/files/output_paths.hpp"
 #include "base/text/suggest.hpp"
 #include "datasets/openml/cache.hpp"
@@ -336,6 +340,38 @@ int Run(const std::vector<std::string>& args, std::ostream& out, std::ostream& e
 }
 
 }  // namespace
+
+bool MayAsk() {
+  const char* server = std::getenv("RETABLE_OPENML_URL");
+  return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && std::getenv("CI") == nullptr &&
+         (server == nullptr || std::string_view(server) != "off");
+}
+
+bool OfferFetch(const std::vector<std::string>& names, int megabytes, std::istream& in,
+                std::ostream& err) {
+  const std::filesystem::path path = Cache::DefaultRoot() / "declined";
+  std::set<std::string> declined;
+  std::ifstream stored(path);
+  for (std::string name; std::getline(stored, name);) declined.insert(name);
+  const auto fresh = [&](const std::string& name) { return declined.count(name) == 0; };
+  if (std::none_of(names.begin(), names.end(), fresh)) return false;
+  err << "fetch " << megabytes << " MB now? [y/N] " << std::flush;
+  std::string answer;
+  std::getline(in, answer);
+  if (answer == "y" || answer == "Y" || answer == "yes") {
+    std::vector<std::string> args = {"fetch"};
+    args.insert(args.end(), names.begin(), names.end());
+    std::ostringstream told;
+    DatasetsMain(args, told, err);
+    err << told.str();
+    return true;
+  }
+  declined.insert(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : declined) text += name + "\n";
+  WriteAtomically(path, text);
+  return false;
+}
 
 std::string DatasetsHelp() {
   return R"(usage: retable datasets <command>

@@ -60,7 +60,7 @@ inline bool FuzzArff(const std::uint8_t* data, std::size_t size) {
   return rows >= 0;
 }
 
-//! Reads bytes as every kind of answer there is: in JSON, errors in XML too.
+//! Reads bytes as every kind of answer there is, in JSON or XML.
 inline bool FuzzJson(const std::uint8_t* data, std::size_t size) {
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   bool good = false;

@@ -323,6 +323,23 @@ TEST_F(CacheTest, CommandsSayHowTheyAreUsed) {
   EXPECT_TRUE(Said("RETABLE_CACHE names another folder"));
 }
 
+TEST_F(CacheTest, DataIsOfferedOnce) {
+  WriteRecorded(mirror.path());
+  const auto offer = [&](const std::string& answer) {
+    std::istringstream in(answer);
+    err.str("");
+    return OfferFetch({"openml-61", "openml-2"}, 3, in, err);
+  };
+  EXPECT_FALSE(offer("n\n"));
+  EXPECT_TRUE(Said("fetch 3 MB now? [y/N]"));
+  EXPECT_FALSE(offer("y\n"));
+  EXPECT_FALSE(Said("now?")) << "asked again";
+  fs::remove(cache_folder.path() / "declined");
+  EXPECT_TRUE(offer("y\n"));
+  EXPECT_TRUE(Said("2 fetched"));
+  EXPECT_TRUE(cache.Find(61).has_value());
+}
+
 TEST_F(CacheTest, WhatIsAbsentSaysHowItIsFetchedAndHowLargeItIs) {
   const FetchPolicy none = FetchPolicy::kNone;
   const Member covertype = Catalog().Resolve("covtype", none).front();

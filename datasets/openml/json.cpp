@@ -5,6 +5,7 @@
 
 #include "base/text/ascii.hpp"
 #include "base/utf8.hpp"
+#include "datasets/openml/simple_xml.hpp"
 
 namespace retable::datasets {
 namespace {
@@ -17,27 +18,13 @@ std::string_view WithoutSpace(std::string_view text) {
   return first == text.npos ? std::string_view() : text.substr(first);
 }
 
-//! An error in XML ("<oml:error><oml:code>...") as the tree that it has in JSON.
-Json XmlError(std::string_view xml) {
-  if (xml.find("<oml:error") == xml.npos) throw std::runtime_error("XML that is no error");
-  Json error = Json::object();
-  for (const std::string name : {"code", "message", "additional_information"}) {
-    const std::string tag = "<oml:" + name + ">";
-    const auto begin = xml.find(tag);
-    if (begin == xml.npos) continue;
-    const std::string_view text = xml.substr(begin + tag.size());
-    error[name] = ToUtf8(text.substr(0, text.find('<')));
-  }
-  return {{"error", std::move(error)}};
-}
-
 //! The body as a tree, told by its first character.
 Json ParseTree(std::string_view body) {
   const std::string_view text = WithoutSpace(body);
   if (text.empty()) throw ShapeError("an empty answer");
   if (LooksLikeHtml(text)) throw ShapeError("an HTML page instead of data");
   try {
-    if (text[0] == '<') return XmlError(text);
+    if (text[0] == '<') return XmlToJson(text);
     return Json::parse(ToUtf8(text));
   } catch (const std::exception& error) {
     throw ShapeError(std::string("an answer which cannot be read: ") + error.what());

@@ -1,9 +1,9 @@
 #pragma once
 //! @file
 //! What OpenML's servers answer, read tolerantly: today's v1 (every scalar a string, lists of one
-//! collapsed to a scalar, nothing given as []), the coming v2 (typed, flat, null where unset), and
-//! errors in XML, which some end points answer although JSON was asked for. The formats' facts:
-//! openml.org/apis and openml.github.io/server-api/migration.
+//! collapsed to a scalar, nothing given as [], errors in XML), the coming v2 (typed, flat, null
+//! where unset), and XML where an end point answers XML although JSON was asked for. The formats'
+//! facts: openml.org/apis and openml.github.io/server-api/migration.
 
 #include <cstdint>
 #include <optional>

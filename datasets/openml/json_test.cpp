@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.hpp"
 #include "datasets/openml/gzip.hpp"
+#include "datasets/openml/simple_xml.hpp"
 #include "datasets/openml/url.hpp"
 
 namespace retable::datasets {
@@ -107,15 +108,47 @@ TEST(OpenMlJson, NonsenseIsRefused) {
   }
 }
 
-TEST(OpenMlJson, ErrorsMayBeXml) {
-  const auto error = ParseApiError(
-      "\n<?xml version=\"1.0\"?>\n<oml:error xmlns:oml=\"http://openml.org/openml\">\n"
-      "<oml:code>111</oml:code>\n<oml:message>Unknown dataset</oml:message>\n"
-      "<oml:additional_information>id 7</oml:additional_information></oml:error>");
-  ASSERT_TRUE(error.has_value());
-  EXPECT_EQ(error->code, 111);
-  EXPECT_EQ(error->message, "Unknown dataset (id 7)");
-  EXPECT_FALSE(ParseApiError("<oml:id>7</oml:id>").has_value());
+TEST(SimpleXml, TheSameTreeAsTheJson) {
+  const std::string xml = R"(<?xml version="1.0" encoding="UTF-8"?>
+<!-- recorded -->
+<oml:data_set_description xmlns:oml="http://openml.org/openml">
+  <oml:id>2</oml:id><oml:name>an &amp; eal</oml:name><oml:format>ARFF</oml:format>
+  <oml:tag>a</oml:tag><oml:tag>b</oml:tag><oml:licence/>
+  <oml:description><![CDATA[x < y]]> &#65;&#x42; R&D</oml:description>
+  <oml:ignore_attribute>q</oml:ignore_attribute>
+</oml:data_set_description>)";
+  const Description d = ParseDescription(xml);
+  EXPECT_EQ(d.id, 2);
+  EXPECT_EQ(d.name, "an & eal");
+  EXPECT_EQ(d.ignored, (std::vector<std::string>{"q"}));
+  const auto tree = XmlToJson(xml)["data_set_description"];
+  EXPECT_EQ(tree["tag"].size(), 2u);
+  EXPECT_EQ(tree["description"], "x < y AB R&D");
+  for (const char* bad : {"<a>", "<a", "", "<a><b></a>x", "</a>", "<!--", "<a>&#xZZ;</a>", "< >"}) {
+    EXPECT_THROW(XmlToJson(bad), std::runtime_error) << bad;
+  }
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "<a>";
+  EXPECT_THROW(XmlToJson(deep), std::runtime_error);
+}
+
+TEST(SimpleXml, DescriptionsFoundInTheWild) {
+  const char* shared = std::getenv("RETABLE_SHARED");
+  if (shared == nullptr || !fs::exists(fs::path(shared) / "fixtures/openml-xml")) {
+    GTEST_SKIP() << "RETABLE_SHARED does not name a folder with fixtures/openml-xml";
+  }
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(shared) / "fixtures/openml-xml")) {
+    const std::string body = ReadWhole(entry.path());
+    const std::string name = entry.path().filename();
+    if (name.find("description") != name.npos) {
+      EXPECT_FALSE(ParseDescription(body).md5.empty()) << name;
+    } else if (name.find("features") != name.npos) {
+      EXPECT_GT(ParseFeatures(body).size(), 4u) << name;
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 10);
 }
 
 TEST(ShownUrl, LeavesOutWhatMayBeASecret) {

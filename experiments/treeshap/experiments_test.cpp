@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/temporary_folder.hpp"
@@ -15,7 +16,7 @@
 #include "experiments/common/plan_testing.hpp"
 #include "experiments/treeshap/data/model_shapes.hpp"
 #include "experiments/treeshap/data/paper_models.hpp"
-#include "harness/cli/selection.hpp"
+#include "harness/cli/missing_data.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/report/paper_cells.hpp"
@@ -45,7 +46,7 @@ TEST(TreeShapExperiments, EveryProfilePlans) {
 }
 
 // Offline the models of two data sets are trained on what is compiled in; the other two are named
-// once.
+// once, with what waits for them.
 TEST(TreeShapExperiments, WhatOnlyTheNetworkBringsIsSaidOnce) {
   const ScopedEnvironment off("RETABLE_OPENML_URL", "off");
   const TemporaryFolder cache;
@@ -55,12 +56,36 @@ TEST(TreeShapExperiments, WhatOnlyTheNetworkBringsIsSaidOnce) {
   }
   std::vector<Plan> plans;
   for (const auto& e : Load("quick")) plans.push_back(MakePlan(e, experiments::NoGpu()));
-  EXPECT_EQ(MissingDataLine(plans),
-            "not here: Fashion-MNIST (155 MB), covertype (75 MB). To bring them: "
-            "build/retable datasets fetch Fashion-MNIST covertype\n");
-  plans.clear();
-  for (const auto& e : Load("smoke")) plans.push_back(MakePlan(e, experiments::NoGpu()));
-  EXPECT_EQ(MissingDataLine(plans), "") << "smoke asks for stand-ins by name";
+  const auto missing = FindMissingData(plans);
+  ASSERT_EQ(missing.size(), 2u);
+  for (const MissingData& data : missing) {
+    EXPECT_TRUE(data.name == "covertype" || data.name == "Fashion-MNIST") << data.name;
+    EXPECT_EQ(data.megabytes, data.name == "covertype" ? 75 : 155);
+    // Small and medium models: 4 packings of 3 columns, and 3 facts, each.
+    EXPECT_EQ(data.published.at("treeshap/table5"), 2 * 15);
+    EXPECT_EQ(data.published.at("treeshap/table3"), 2 * 3);
+  }
+  Context context;
+  std::vector<std::string> offered;
+  context.offer_data = [&](const std::vector<std::string>& names, int megabytes) {
+    offered = names;
+    EXPECT_EQ(megabytes, 230);
+    return true;
+  };
+  std::ostringstream told;
+  EXPECT_TRUE(OfferMissingData(context, plans, told));
+  EXPECT_EQ(offered.size(), 2u);
+  for (const char* text : {"covertype (75 MB: ", " published cells of treeshap)",
+                           "To bring them: build/retable datasets fetch "}) {
+    EXPECT_NE(told.str().find(text), std::string::npos) << told.str();
+  }
+  const std::string line = told.str();
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+  std::vector<Plan> here;
+  for (const auto& e : Load("smoke")) here.push_back(MakePlan(e, experiments::NoGpu()));
+  told.str("");
+  EXPECT_FALSE(OfferMissingData(context, here, told)) << "smoke asks for stand-ins by name";
+  EXPECT_EQ(told.str(), "");
 }
 
 TEST(TreeShapExperiments, PublishedCellsNameModelsAndColumns) {

@@ -28,6 +28,9 @@ struct Context {
   bool terminal = false;     //!< progress may overwrite its line
   //! Sentences for the top of the report (no network, no GPU); may be empty.
   std::function<std::vector<std::string>()> banner;
+  //! Asks at a terminal whether to fetch these data sets, of so many megabytes, and fetches them.
+  //! @return whether any was fetched; may be empty
+  std::function<bool(const std::vector<std::string>& names, int megabytes)> offer_data;
 };
 
 }  // namespace retable::harness

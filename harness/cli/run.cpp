@@ -11,6 +11,7 @@
 
 #include "base/atomic_file.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/missing_data.hpp"
 #include "harness/cli/report.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/run_arguments.hpp"
@@ -271,7 +272,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
     err << "nothing to run: no cell of these experiments has failed in " << options.out << "\n";
     return kNothingToRun;
   }
-  err << MissingDataLine(plans) << std::flush;
+  if (OfferMissingData(context, plans, err)) plans = MakePlans(context, a.selection, devices, err);
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
   const Activity activity = WatchActivity();
   options.environment = EnvironmentOf(a, activity);

@@ -1,10 +1,7 @@
 #include "harness/cli/selection.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <ostream>
 
 #include "base/cuda/devices.hpp"
@@ -97,24 +94,6 @@ std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
   if (context.terminal) err << "\r\033[K" << std::flush;
   if (plans.empty()) err << "nothing to run: name experiments, such as 'quantiles/*'\n";
   return plans;
-}
-
-std::string MissingDataLine(const std::vector<Plan>& plans) {
-  std::map<std::string, int> megabytes;  // of what `datasets fetch` is given
-  for (const Plan& plan : plans) {
-    for (const DatasetInfo& data : plan.datasets) {
-      if (!data.fetch.empty()) megabytes[data.fetch] = data.fetch_megabytes;
-    }
-  }
-  if (megabytes.empty()) return "";
-  std::string list, names;
-  for (const auto& [name, size] : megabytes) {
-    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name,
-                        size > 0 ? fmt::format("{} MB", size) : "size not known");
-    names += " " + name;
-  }
-  return fmt::format("not here: {}. To bring {}: build/retable datasets fetch{}\n", list,
-                     megabytes.size() == 1 ? "it" : "them", names);
 }
 
 }  // namespace retable::harness

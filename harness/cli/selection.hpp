@@ -41,7 +41,4 @@ Devices FindDevices(const std::string& wanted);
 std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
                             const Devices& devices, std::ostream& err);
 
-//! Which data sets of the plans are not here, and the command that fetches them; empty: none.
-std::string MissingDataLine(const std::vector<Plan>& plans);
-
 }  // namespace retable::harness
