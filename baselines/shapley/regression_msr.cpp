@@ -21,6 +21,7 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "baselines/shapley/binary_boosting.hpp"
 #include "baselines/shapley/least_squares.hpp"
@@ -80,13 +81,14 @@ Fit WithTrees(Fit first, const Data& data, std::span<const std::size_t> rows,
   for (std::size_t k = 0; k < rest.size(); ++k) {
     rest[k] -= first.value(data.design.coalitions.mask(k));
   }
-  const BoostedGame trees(data.design.coalitions, rows, rest, options);
+  BoostedGame trees(data.design.coalitions, rows, rest, options);
   const auto more = trees.ShapleyValues();
   for (std::size_t i = 0; i < more.size(); ++i) first.shapley_values[i] += more[i];
-  const auto value = [before = std::move(first.value), trees](std::span<const std::uint64_t> mask) {
+  auto value = [before = std::move(first.value),
+                trees = std::move(trees)](std::span<const std::uint64_t> mask) {
     return before(mask) + trees.value(mask);
   };
-  return {value, std::move(first.shapley_values)};
+  return {std::move(value), std::move(first.shapley_values)};
 }
 
 enum class Proxy { kNone, kAdditive, kTrees, kStacked };
@@ -144,11 +146,12 @@ class RegressionMsr final : public ShapleyEstimator {
   }
 
   Fit MakeFit(const Data& data, std::span<const std::size_t> rows) const {
-    const Fit shares = EqualShares(data.design.coalitions.dimension(), data.ends);
+    Fit shares = EqualShares(data.design.coalitions.dimension(), data.ends);
     if (proxy_ == Proxy::kNone || rows.empty()) return shares;
-    if (proxy_ == Proxy::kTrees) return WithTrees(shares, data, rows, trees_);
-    const Fit additive = FitAdditive(data, rows);
-    return proxy_ == Proxy::kAdditive ? additive : WithTrees(additive, data, rows, trees_);
+    if (proxy_ == Proxy::kTrees) return WithTrees(std::move(shares), data, rows, trees_);
+    Fit additive = FitAdditive(data, rows);
+    if (proxy_ == Proxy::kAdditive) return additive;
+    return WithTrees(std::move(additive), data, rows, trees_);
   }
 
   // Adds the estimate that fits all folds but f and corrects by f, over the number of folds.

@@ -291,7 +291,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   RunRecord record = DescribeRun(context, a, devices);
   record.expected_seconds = SecondsLeft(schedule, options) + after;
   PrintFirstLine(a, plans.size(), schedule, record.expected_seconds, activity, err);
-  WriteRun(a.selection.out, record);  // without counts, of a run that will not come to its end
+  WriteRun(a.selection.out, record);  // for a run that is interrupted; counts come at its end
 
   const RunSummary summary = Execute(plans, std::move(schedule), options, store,
                                      EnvironmentHash(environment), after, err, context.terminal);
