@@ -97,6 +97,16 @@ harness::RepeatOptions RepeatsOf(const harness::CellConfig& cell) {
   return options;
 }
 
+harness::Verification AtMost(const std::string& metric, double value, double threshold,
+                             const std::string& reference) {
+  return {true, value <= threshold, metric, value, threshold, reference};
+}
+
+harness::Verification AtLeast(const std::string& metric, double value, double threshold,
+                              const std::string& reference) {
+  return {true, value >= threshold, metric, value, threshold, reference};
+}
+
 harness::Outcome Skipped(const std::string& reason) {
   harness::Outcome outcome;
   outcome.status = "skipped";

@@ -78,6 +78,12 @@ std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_u
 
 //! Timing with a cell's repeats as the fewest samples, and its setting "budget".
 harness::RepeatOptions RepeatsOf(const harness::CellConfig& cell);
+//! The check of a value that must be at most the threshold. NaN is more than any.
+harness::Verification AtMost(const std::string& metric, double value, double threshold,
+                             const std::string& reference);
+//! The check of a value that must be at least the threshold. NaN is less than any.
+harness::Verification AtLeast(const std::string& metric, double value, double threshold,
+                              const std::string& reference);
 //! What a cell comes to that its protocol does not measure.
 harness::Outcome Skipped(const std::string& reason);
 

@@ -26,7 +26,7 @@ class CountsProtocol final : public harness::Protocol {
     const Supervised data = LoadSupervised(cell.dataset, static_cast<std::uint64_t>(cell.seed));
     harness::Outcome outcome;
     const auto add = [&](const char* name, const char* unit, double value) {
-      outcome.metrics.push_back({name, unit, {value}, {}, {}});
+      outcome.metrics.push_back({name, unit, {value}});
     };
     add("rows", "rows", static_cast<double>(data.train_rows));
     add("features", "columns", static_cast<double>(data.columns));
@@ -85,9 +85,8 @@ class MemoryProtocol final : public harness::Protocol {
       if (added || structure == name) mine += static_cast<double>(size);
     }
     harness::Outcome outcome;
-    outcome.metrics.push_back({"bytes", "bytes", {mine}, {}, {}});
-    outcome.metrics.push_back(
-        {"times X", "1", {mine / static_cast<double>(bytes.at("X"))}, {}, {}});
+    outcome.metrics.push_back({"bytes", "bytes", {mine}});
+    outcome.metrics.push_back({"times X", "1", {mine / static_cast<double>(bytes.at("X"))}});
     outcome.verification = {true, mine > 0, "no structure \"" + structure + "\"",
                             0,    0,        "the formulas"};
     return outcome;

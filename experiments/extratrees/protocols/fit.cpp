@@ -143,9 +143,9 @@ class FitProtocol final : public harness::Protocol {
   }
 
   static void ReportQuality(const std::vector<Run>& runs, harness::Outcome& outcome) {
-    harness::Metric accuracy{"accuracy", "1", {}, {}, {}};
-    harness::Metric nodes{"nodes", "nodes/tree", {}, {}, {}};
-    harness::Metric depth{"depth", "1", {}, {}, {}};
+    harness::Metric accuracy{"accuracy", "1"};
+    harness::Metric nodes{"nodes", "nodes/tree"};
+    harness::Metric depth{"depth", "1"};
     for (const Run& run : runs) {
       accuracy.samples.push_back(run.accuracy);
       nodes.samples.push_back(run.nodes);
@@ -170,8 +170,7 @@ class FitProtocol final : public harness::Protocol {
                             std::uint64_t steps, const Supervised& data, const ForestOptions& asked,
                             harness::TimingResult timing, harness::Outcome& outcome) {
     const auto grown = static_cast<double>(fitted.host().NodeCount());
-    const auto least = 3.0 * asked.n_trees;
-    outcome.verification = {true, grown >= least, "nodes grown", grown, least, "one split a tree"};
+    outcome.verification = AtLeast("nodes grown", grown, 3.0 * asked.n_trees, "one split a tree");
     if (!outcome.verification.ok) return;
     double seconds = 0;
     for (const auto& part : fitted.parts) seconds += part.seconds;
@@ -184,7 +183,7 @@ class FitProtocol final : public harness::Protocol {
     std::size_t largest = 0;
     for (const auto& tree : whole->host().trees) largest = std::max(largest, tree.nodes.size());
     const double scale = static_cast<double>(largest) / static_cast<double>(steps);
-    outcome.metrics = {{"time", "s", {seconds * scale}, {}, {}}};
+    outcome.metrics = {{"time", "s", {seconds * scale}}};
     timing.included = cell.device == "cuda" ? "each launch by events" : "each loop";
     harness::DescribeTiming(outcome, timing);
     outcome.costs = Costs(cell, data, *whole, asked, timing.cores_used);
@@ -200,8 +199,7 @@ class FitProtocol final : public harness::Protocol {
     }
     const auto labels = fitted.predict(data.Train().values, data.train_rows);
     const double accuracy = extratrees::Accuracy(labels, data.TrainLabels());
-    return {true, accuracy >= 0.98,       "accuracy on the training rows", accuracy,
-            0.98, "the labels themselves"};
+    return AtLeast("accuracy on the training rows", accuracy, 0.98, "the labels themselves");
   }
 
   //! The first trees against the CPU's: all of them in a small forest.
@@ -215,12 +213,8 @@ class FitProtocol final : public harness::Protocol {
     for (std::size_t t = 0; t < expected->host().trees.size(); ++t) {
       different += expected->host().trees[t] == fitted.host().trees[t] ? 0 : 1;
     }
-    return {true,
-            different == 0,
-            "trees that differ from the CPU twin's",
-            different,
-            0,
-            "the CPU twin, node by node"};
+    return AtMost("trees that differ from the CPU twin's", different, 0,
+                  "the CPU twin, node by node");
   }
 
   //! What a fit's time holds.
@@ -277,7 +271,7 @@ class FitProtocol final : public harness::Protocol {
     // The cores that another process used are not seen from here; it takes all of them.
     const double cores = ours ? timing.cores_used : std::thread::hardware_concurrency();
     if (!ours) timing.cores_used = 0;
-    outcome.metrics.push_back({"time", "s", seconds, {}, {}});
+    outcome.metrics.push_back({"time", "s", seconds});
     harness::DescribeTiming(outcome, timing);
     outcome.costs = Costs(cell, data, *runs.back().fitted, options, cores);
     for (const auto& part : last->parts) outcome.facts["last " + part.name] = part.seconds;

@@ -53,8 +53,8 @@ class KernelsProtocol final : public harness::Protocol {
     harness::Outcome outcome = harness::OutcomeFromJson(measured.at("outcome"));
     if (!outcome.verification.ok) return outcome;
     harness::Metric time{"time", "s", {}, {}, {}, outcome.metrics.front().sm_mhz};
-    harness::Metric share{"share", "%", {}, {}, {}};
-    harness::Metric calls{"calls", "calls", {}, {}, {}};
+    harness::Metric share{"share", "%"};
+    harness::Metric calls{"calls", "calls"};
     for (const nlohmann::json& fit : measured.at("fits")) {
       double total = 0, seconds = 0;
       std::uint64_t times = 0;
@@ -107,12 +107,11 @@ class KernelsProtocol final : public harness::Protocol {
     if (stopped) {
       const auto nodes = static_cast<double>(fitted.host().NodeCount());
       const auto trees = static_cast<double>(fitted.host().trees.size());
-      return {true, nodes >= 3 * trees, "nodes grown", nodes, 3 * trees, "one split a tree"};
+      return AtLeast("nodes grown", nodes, 3 * trees, "one split a tree");
     }
     const auto labels = fitted.predict(data.Train().values, data.train_rows);
     const double accuracy = extratrees::Accuracy(labels, data.TrainLabels());
-    return {true, accuracy >= 0.98,       "accuracy on the training rows", accuracy,
-            0.98, "the labels themselves"};
+    return AtLeast("accuracy on the training rows", accuracy, 0.98, "the labels themselves");
   }
 };
 

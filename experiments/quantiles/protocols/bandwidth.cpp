@@ -98,10 +98,10 @@ class BandwidthProtocol final : public harness::Protocol {
       read();
       sum();
     }
-    harness::Metric time{"time", "s", {}, {}, {}};
-    harness::Metric reading{"read", "s", {}, {}, {}};
-    harness::Metric share{"share", "1", {}, {}, {}};
-    harness::Metric rate{"rate", "B/s", {}, {}, {}};
+    harness::Metric time{"time", "s"};
+    harness::Metric reading{"read", "s"};
+    harness::Metric share{"share", "1"};
+    harness::Metric rate{"rate", "B/s"};
     harness::RunTimer timer({.gpu_clock = true});  // the plain reads are timed apart
     const std::int64_t samples = std::max<std::int64_t>(5, cell.repeats);
     for (std::int64_t i = 0; i < samples; ++i) {
@@ -129,9 +129,8 @@ class BandwidthProtocol final : public harness::Protocol {
     reference.Update(std::span<const Real>(host));
     const double worst =
         quantiles::MomentDifference(sums.Sum(values, n, nullptr), reference.sums(), order);
-    const double allowed = sizeof(Real) == 4 ? 1e-8 : 1e-13;
-    return {true,  worst <= allowed, "largest error of a moment",
-            worst, allowed,          "the CPU's sums of the first values"};
+    return AtMost("largest error of a moment", worst, sizeof(Real) == 4 ? 1e-8 : 1e-13,
+                  "the CPU's sums of the first values");
   }
 #endif
 };

@@ -132,7 +132,7 @@ class BatchProtocol final : public harness::Protocol {
     options.gpu_clock = cuda;
     const auto time = [&](const char* metric, const std::function<void()>& body) {
       const harness::TimingResult timing = harness::TimeRepeated(body, options);
-      outcome.metrics.push_back({metric, "s", timing.seconds, {}, {}});
+      outcome.metrics.push_back({metric, "s", timing.seconds});
       return timing;
     };
     time("sums", [&] { way.sums(); });
@@ -142,7 +142,7 @@ class BatchProtocol final : public harness::Protocol {
     // The least work of the sums; the arithmetic of the fits depends on the data.
     outcome.costs = CostsOf({{"read", static_cast<double>(table.values.size() * sizeof(float))}},
                             all.cores_used);
-    harness::Metric rate{"columns_per_second", "columns/s", {}, {}, {}};
+    harness::Metric rate{"columns_per_second", "columns/s"};
     for (const double seconds : all.seconds) {
       rate.samples.push_back(static_cast<double>(columns) / seconds);
     }
@@ -189,8 +189,8 @@ class BatchProtocol final : public harness::Protocol {
       const double range = sums.sums().max - sums.sums().min;
       if (range > 0) worst = std::max(worst, area / static_cast<double>(a.size()) / range);
     }
-    return {true,  worst <= kAllowed, "largest mean distance of quantiles",
-            worst, kAllowed,          "the sketch of the column alone"};
+    return AtMost("largest mean distance of quantiles", worst, kAllowed,
+                  "the sketch of the column alone");
   }
 };
 

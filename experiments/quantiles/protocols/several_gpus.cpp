@@ -82,8 +82,8 @@ class SlicedStream {
       reference.Update(std::span<const float>(slice->host.data(), std::min(kPrefix, slice->count)));
     }
     const double worst = quantiles::MomentDifference(Sum(kPrefix, false), reference.sums(), kOrder);
-    return {true,  worst <= 1e-8, "largest error of a moment",
-            worst, 1e-8,          "the CPU's sums of the first values of each slice"};
+    return AtMost("largest error of a moment", worst, 1e-8,
+                  "the CPU's sums of the first values of each slice");
   }
 
  private:

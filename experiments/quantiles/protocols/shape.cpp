@@ -28,8 +28,8 @@ class ColumnsProtocol final : public harness::Protocol {
   Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 
   Outcome measure(const Cell& cell) override {
-    harness::Metric size{"size", "values", {}, {}, {}};
-    harness::Metric unique{"unique_ratio", "1", {}, {}, {}};
+    harness::Metric size{"size", "values"};
+    harness::Metric unique{"unique_ratio", "1"};
     ForEachInput(cell, [&](const SketchInput& input) {
       std::vector<double> sorted(input.values.begin(), input.values.end());
       std::sort(sorted.begin(), sorted.end());
@@ -104,10 +104,10 @@ class DensityProtocol final : public harness::Protocol {
     const auto [least, most] = std::minmax_element(input.values.begin(), input.values.end());
     const double low = *least, high = *most;
     if (!(low < high)) throw std::invalid_argument("a constant column has no density");
-    harness::Curve curve{"density", {}, {}};
+    harness::Curve curve{"density"};
     for (int i = 0; i < kPoints; ++i) curve.x.push_back(low + (high - low) * i / (kPoints - 1));
     curve.y = fitted->density(curve.x);
-    outcome.metrics = {{"negative_mass", "1", {NegativeMass(curve)}, {}, {}}};
+    outcome.metrics = {{"negative_mass", "1", {NegativeMass(curve)}}};
     outcome.curves = {curve, Histogram(input.values, low, high)};
     return outcome;
   }

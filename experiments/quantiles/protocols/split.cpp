@@ -91,9 +91,9 @@ class SplitProtocol final : public harness::Protocol {
     const auto features = IntegerIn(cell.settings, "features", 1, kMost);
     const Node node = MakeNode(cell.dataset, SizeOf(cell), static_cast<std::size_t>(features),
                                static_cast<std::uint64_t>(cell.seed));
-    harness::Metric loss{"loss", "1", {}, {}, {}};
-    harness::Metric error{"impurity_error", "1", {}, {}, {}};
-    harness::Metric time{"time", "s", {}, {}, {}};
+    harness::Metric loss{"loss", "1"};
+    harness::Metric error{"impurity_error", "1"};
+    harness::Metric time{"time", "s"};
     harness::RunTimer timer({.pin = true});
     double worst = 0;
     for (const auto& column : node.columns) {

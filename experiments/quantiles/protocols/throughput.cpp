@@ -171,8 +171,7 @@ class ThroughputProtocol final : public harness::Protocol {
         error = 0;  // naive sums break here: a finding of the accuracy tables, not a wrong time
       }
     }
-    return {true,  error <= kRoughest, "rank error of three quantiles",
-            error, kRoughest,          "count of values below them"};
+    return AtMost("rank error of three quantiles", error, kRoughest, "count of values below them");
   }
 };
 

@@ -26,13 +26,7 @@ struct Problem {
   harness::Values facts;
 
   harness::Verification agreement() const {
-    constexpr double kMost = 1e-6;
-    return {true,
-            disagreement <= kMost,
-            "largest disagreement of what is known twice",
-            disagreement,
-            kMost,
-            checked};
+    return AtMost("largest disagreement of what is known twice", disagreement, 1e-6, checked);
   }
 };
 

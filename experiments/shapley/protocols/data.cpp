@@ -25,13 +25,13 @@ class DataProtocol final : public harness::Protocol {
   Outcome measure(const Cell& cell) override {
     const auto frame = LoadTabular(cell.dataset);
     harness::Outcome outcome;
-    outcome.metrics = {{"rows", "1", {static_cast<double>(frame.rows)}, {}, {}},
-                       {"columns", "1", {static_cast<double>(frame.columns.size())}, {}, {}}};
+    outcome.metrics = {{"rows", "1", {static_cast<double>(frame.rows)}},
+                       {"columns", "1", {static_cast<double>(frame.columns.size())}}};
     outcome.facts["task"] = std::string(TwoClasses(frame.target->values) ? "class" : "regr");
     const bool whole = std::all_of(frame.columns.begin(), frame.columns.end(), [&](const auto& c) {
       return c.values.size() == static_cast<std::size_t>(frame.rows);
     });
-    outcome.verification = {true, whole, "columns of full length", whole ? 1.0 : 0.0, 1, "shape"};
+    outcome.verification = AtLeast("columns of full length", whole ? 1 : 0, 1, "shape");
     return outcome;
   }
 };
@@ -50,11 +50,10 @@ class NetworksProtocol final : public harness::Protocol {
   Outcome measure(const Cell& cell) override {
     const NetworkScore score = ScoreNetwork(cell.dataset);
     harness::Outcome outcome;
-    outcome.metrics = {{"accuracy", "1", {score.accuracy}, {}, {}},
-                       {"bytes", "bytes", {static_cast<double>(score.bytes)}, {}, {}},
-                       {"test_images", "1", {static_cast<double>(score.images)}, {}, {}}};
-    outcome.verification = {
-        true, score.images > 0, "images scored", static_cast<double>(score.images), 1, "labels"};
+    outcome.metrics = {{"accuracy", "1", {score.accuracy}},
+                       {"bytes", "bytes", {static_cast<double>(score.bytes)}},
+                       {"test_images", "1", {static_cast<double>(score.images)}}};
+    outcome.verification = AtLeast("images scored", static_cast<double>(score.images), 1, "labels");
     return outcome;
   }
 };

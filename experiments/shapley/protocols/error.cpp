@@ -65,7 +65,7 @@ class Trials {
   }
 
   std::vector<harness::Metric> Metrics() const {
-    harness::Metric mse{"mse", "margin^2", {}, {}, {}};
+    harness::Metric mse{"mse", "margin^2"};
     Estimates reference;
     double scale = 1;
     if (problem_.exact.empty()) {
@@ -84,8 +84,7 @@ class Trials {
 
   // The first trial's values of the first game: what a heat map shows.
   harness::Curve FirstValues() const {
-    harness::Curve curve;
-    curve.name = "values";
+    harness::Curve curve{"values"};
     for (int i = 0; i < problem_.features; ++i) {
       curve.x.push_back(i);
       curve.y.push_back(trials_.front()[static_cast<std::size_t>(i)]);
@@ -100,8 +99,8 @@ class Trials {
 
   const Problem& problem_;
   std::vector<Estimates> trials_;
-  harness::Metric evaluations_{"evaluations", "values", {}, {}, {}};
-  harness::Metric unique_{"unique", "coalitions", {}, {}, {}};
+  harness::Metric evaluations_{"evaluations", "values"};
+  harness::Metric unique_{"unique", "coalitions"};
 };
 
 // An axis that is a parameter of the method: what figures 13 to 16 vary.

@@ -65,18 +65,15 @@ class ImageTimeProtocol final : public harness::Protocol {
     outcome.facts = problem.facts;
     outcome.facts["threads"] = std::int64_t{threads};
     outcome.facts["evaluations"] = static_cast<std::int64_t>(n) * (problem.features + 1);
-    outcome.verification = {true,
-                            inefficiency <= 1e-4,
-                            "values' sum against the whole image's value less the black one's",
-                            inefficiency,
-                            1e-4,
-                            problem.checked};
-    harness::Metric time{"time", "s", {}, {}, {}};  // of both
+    outcome.verification =
+        AtMost("values' sum against the whole image's value less the black one's", inefficiency,
+               1e-4, problem.checked);
+    harness::Metric time{"time", "s"};  // of both
     for (std::size_t r = 0; r < drawing.result().seconds.size(); ++r) {
       time.samples.push_back(drawing.result().seconds[r] + other.result().seconds[r]);
     }
-    outcome.metrics = {{"permutation_time", "s", drawing.result().seconds, {}, {}},
-                       {"other_time", "s", other.result().seconds, {}, {}},
+    outcome.metrics = {{"permutation_time", "s", drawing.result().seconds},
+                       {"other_time", "s", other.result().seconds},
                        time};
     outcome.facts["cores_used"] = other.result().cores_used;
     harness::AddClock(outcome, other.result());

@@ -101,8 +101,8 @@ class UniqueProtocol final : public harness::Protocol {
                      const ShapleyEstimator& estimator, std::int64_t budget,
                      harness::Outcome& outcome) {
     using Clock = std::chrono::steady_clock;
-    harness::Metric mse{"mse", "margin^2", {}, {}, {}}, unique{"unique", "coalitions", {}, {}, {}};
-    harness::Metric asked{"evaluations", "values", {}, {}, {}}, time{"time", "s", {}, {}, {}};
+    harness::Metric mse{"mse", "margin^2"}, unique{"unique", "coalitions"};
+    harness::Metric asked{"evaluations", "values"}, time{"time", "s"};
     for (std::int64_t repeat = 0; repeat < cell.repeats; ++repeat) {
       const std::uint64_t seed = SeedOf(cell.seed, repeat);
       double squares = 0;

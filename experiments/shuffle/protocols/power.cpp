@@ -71,10 +71,10 @@ class ShufflePower final : public harness::Protocol {
     }
     double fewest = 0;
     for (const auto& [test, orders] : rejected) {
-      outcome.metrics.push_back({test, "orders", {orders}, {}, {}});
+      outcome.metrics.push_back({test, "orders", {orders}});
       if (orders > 0 && (fewest == 0 || orders < fewest)) fewest = orders;
     }
-    outcome.metrics.push_back({"any", "orders", {fewest}, {}, {}});
+    outcome.metrics.push_back({"any", "orders", {fewest}});
     outcome.verification = {true, true,         "tests run", static_cast<double>(rejected.size()),
                             0,    "exact nulls"};
     return outcome;

@@ -75,10 +75,10 @@ class ShuffleUniformity final : public harness::Protocol {
     const double mmd = std::fabs(shuffle::MmdSquared(kernel, shuffle::MallowsMean(n, lambda)));
     const double normal =
         shuffle::NormalThreshold(orders, shuffle::MallowsVariance(n, lambda), alpha);
-    outcome.metrics = {{"mmd", "1", {mmd}, {}, {}},
-                       {"mmd_normal", "1", {normal}, {}, {}},
-                       {"mmd_hoeffding", "1", {shuffle::HoeffdingThreshold(orders, alpha)}, {}, {}},
-                       {"mmd_over_threshold", "1", {mmd / normal}, {}, {}}};
+    outcome.metrics = {{"mmd", "1", {mmd}},
+                       {"mmd_normal", "1", {normal}},
+                       {"mmd_hoeffding", "1", {shuffle::HoeffdingThreshold(orders, alpha)}},
+                       {"mmd_over_threshold", "1", {mmd / normal}}};
     if (cells > 0) {
       std::vector<std::uint64_t> total(cells, 0);
       for (const auto& part : counts) {
@@ -87,9 +87,9 @@ class ShuffleUniformity final : public harness::Protocol {
       const double degrees = static_cast<double>(cells - 1);
       const double threshold = shuffle::ChiSquaredThreshold(alpha, degrees);
       const double chi2 = shuffle::ChiSquared(total);
-      outcome.metrics.push_back({"chi2", "1", {chi2}, {}, {}});
-      outcome.metrics.push_back({"chi2_threshold", "1", {threshold}, {}, {}});
-      outcome.metrics.push_back({"chi2_over_threshold", "1", {chi2 / threshold}, {}, {}});
+      outcome.metrics.push_back({"chi2", "1", {chi2}});
+      outcome.metrics.push_back({"chi2_threshold", "1", {threshold}});
+      outcome.metrics.push_back({"chi2_over_threshold", "1", {chi2 / threshold}});
     }
     outcome.verification = {true, true,        "orders drawn", static_cast<double>(orders),
                             0,    "definition"};

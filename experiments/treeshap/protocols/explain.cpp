@@ -157,7 +157,7 @@ class ExplainProtocol final : public harness::Protocol {
         Prepare(cell, problem, *explainer);
         explain(some);
       });
-      outcome.metrics.push_back({"first", "s", {first}, {}, {}});
+      outcome.metrics.push_back({"first", "s", {first}});
     }
     return outcome;
   }
@@ -280,16 +280,11 @@ class ExplainProtocol final : public harness::Protocol {
         RelativeError(got, interactions ? reference.interactions(rows) : reference.values(rows));
     const double worst =
         std::max({outcome.verification.value, error, AdditivityError(problem.model, rows, got)});
-    const double tolerance = std::get<double>(cell.settings.at("tolerance"));
-    outcome.verification = {
-        true,
-        worst <= tolerance,
-        "error over the largest value",
-        worst,
-        tolerance,
+    outcome.verification = AtMost(
+        "error over the largest value", worst, std::get<double>(cell.settings.at("tolerance")),
         std::string(BackgroundRows(cell) > 0 ? "the CPU's interventional values"
                                              : "quadrature in double precision") +
-            "; sums against the margin"};
+            "; sums against the margin");
   }
 
   // A third of the budget; on a device nine times as much: a call has fixed costs there (launches,
@@ -312,9 +307,9 @@ class ExplainProtocol final : public harness::Protocol {
 
   static void Report(const std::vector<double>& seconds, const std::vector<double>& kernel,
                      double scale, double prepare, std::size_t wanted, harness::Outcome& outcome) {
-    harness::Metric time{"time", "s", {}, {}, {}};
-    harness::Metric device{"kernel", "s", {}, {}, {}};
-    harness::Metric throughput{"throughput", "rows/s", {}, {}, {}};
+    harness::Metric time{"time", "s"};
+    harness::Metric device{"kernel", "s"};
+    harness::Metric throughput{"throughput", "rows/s"};
     for (const double s : seconds) {
       time.samples.push_back(s * scale);
       throughput.samples.push_back(static_cast<double>(wanted) / (s * scale));
@@ -322,7 +317,7 @@ class ExplainProtocol final : public harness::Protocol {
     for (const double s : kernel) {
       if (!std::isnan(s)) device.samples.push_back(s * scale);
     }
-    outcome.metrics = {time, throughput, {"prepare", "s", {prepare}, {}, {}}};
+    outcome.metrics = {time, throughput, {"prepare", "s", {prepare}}};
     if (!device.samples.empty()) outcome.metrics.push_back(device);
   }
 };

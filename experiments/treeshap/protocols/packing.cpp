@@ -64,9 +64,9 @@ class PackingProtocol final : public harness::Protocol {
     harness::RepeatOptions options = RepeatsOf(cell);
     options.pin = true;
     const auto timing = harness::TimeRepeated([&] { bins = Pack(packing, sizes, kWarp); }, options);
-    outcome.metrics = {{"time", "s", timing.seconds, {}, {}},
-                       {"utilisation", "1", {Utilisation(bins, sizes, kWarp)}, {}, {}},
-                       {"bins", "1", {static_cast<double>(bins.count())}, {}, {}}};
+    outcome.metrics = {{"time", "s", timing.seconds},
+                       {"utilisation", "1", {Utilisation(bins, sizes, kWarp)}},
+                       {"bins", "1", {static_cast<double>(bins.count())}}};
     harness::DescribeTiming(outcome, timing);
     // Each length is read and each item written down once.
     outcome.costs = CostsOf({{"copy", 8.0 * static_cast<double>(sizes.size())}}, 1);

@@ -116,12 +116,8 @@ class TopKProtocol final : public harness::Protocol {
     const std::size_t few = std::clamp<std::size_t>(MatrixRows(problem) / 8, 2, 17);
     const RowBlock head = problem.Rows().slice(0, std::min(wanted, few));
     const double difference = Difference(search.find(head), all_pairs(head));
-    outcome.verification = {true,
-                            difference <= 1e-5,
-                            "difference over the strongest pair",
-                            difference,
-                            1e-5,
-                            "selection from the whole matrix"};
+    outcome.verification = AtMost("difference over the strongest pair", difference, 1e-5,
+                                  "selection from the whole matrix");
     if (!outcome.verification.ok) return outcome;
 
     const auto [count, seconds] = Affordable(
@@ -136,12 +132,12 @@ class TopKProtocol final : public harness::Protocol {
     options.max_warmup_runs = 2;
     const auto timing = harness::TimeAfterFirstCall([&] { call(some); }, seconds, options);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
-    harness::Metric time{"time", "s", {}, {}, {}};
+    harness::Metric time{"time", "s"};
     for (const double s : timing.seconds) time.samples.push_back(s * scale);
     const auto features = static_cast<double>(problem.model.features);
     outcome.metrics = {time,
-                       {"pairs", "1", {search.pairs()}, {}, {}},
-                       {"all_pairs", "1", {features * (features - 1) / 2}, {}, {}}};
+                       {"pairs", "1", {search.pairs()}},
+                       {"all_pairs", "1", {features * (features - 1) / 2}}};
     harness::DescribeTiming(outcome, timing);
     // All pairs of features: at least the values' arithmetic. The search: rows in, pairs out.
     std::vector<Work> work = {
