@@ -93,7 +93,7 @@ std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_u
 harness::RepeatOptions RepeatsOf(const harness::CellConfig& cell) {
   harness::RepeatOptions options;
   options.min_samples = static_cast<int>(cell.repeats);
-  options.budget = std::get<double>(cell.settings.at("budget"));
+  options.budget = RealOf(cell.settings, "budget");
   return options;
 }
 
@@ -136,6 +136,14 @@ std::optional<std::string> WhyNotSoManyGpus(const harness::CellConfig& cell) {
   const int here = CudaDeviceCount();
   if (cell.device != "cuda" || gpus <= std::max(here, 1)) return {};
   return "needs " + std::to_string(gpus) + " GPUs; " + std::to_string(here) + " here";
+}
+
+double RealOf(const harness::Values& values, const std::string& name) {
+  return Get<double>(values, name, "a number");
+}
+
+bool FlagOf(const harness::Values& values, const std::string& name) {
+  return Get<bool>(values, name, "true or false");
 }
 
 std::string TextOf(const harness::Values& values, const std::string& name) {

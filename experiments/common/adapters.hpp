@@ -98,7 +98,9 @@ std::int64_t IntegerOr(const harness::Values& values, const std::string& name,
                        std::int64_t fallback);
 //! Why a CUDA cell with an axis "gpus" cannot run: more than there are. One: the harness tells.
 std::optional<std::string> WhyNotSoManyGpus(const harness::CellConfig& cell);
-//! A cell's text setting. @throws std::invalid_argument when it is absent.
+//! A cell's setting of another type. @throws std::invalid_argument when it is absent.
+double RealOf(const harness::Values& values, const std::string& name);
+bool FlagOf(const harness::Values& values, const std::string& name);
 std::string TextOf(const harness::Values& values, const std::string& name);
 
 }  // namespace retable::experiments

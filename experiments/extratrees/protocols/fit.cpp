@@ -92,7 +92,7 @@ class FitProtocol final : public harness::Protocol {
     const std::uint64_t first = options.seed;
     std::vector<Run> runs;
     // A long fit hardly notices the start.
-    const double max_time = std::get<double>(cell.settings.at("max_time"));
+    const double max_time = RealOf(cell.settings, "max_time");
     double spent = warm.seconds;
     if (warm.seconds > kLongFit) {
       runs.push_back(std::move(warm));
@@ -125,7 +125,7 @@ class FitProtocol final : public harness::Protocol {
                                                  ForestTrainer& trainer, const Supervised& data,
                                                  const ForestOptions& options) {
     auto fitted = trainer.fit(data.Train(), data.TrainLabels(), options);
-    if (std::get<bool>(cell.settings.at("to_host"))) fitted->host();
+    if (FlagOf(cell.settings, "to_host")) fitted->host();
     return fitted;
   }
 
@@ -220,7 +220,7 @@ class FitProtocol final : public harness::Protocol {
   //! What a fit's time holds.
   static std::string Included(const harness::CellConfig& cell) {
     if (cell.device != "cuda") return "from float32 rows in host memory to a forest that predicts";
-    const bool to_host = std::get<bool>(cell.settings.at("to_host"));
+    const bool to_host = FlagOf(cell.settings, "to_host");
     return std::string("from float32 rows in host memory to a forest ") +
            (to_host ? "in host memory" : "on the device") +
            ": encoding, transfers and allocations included";
@@ -247,7 +247,7 @@ class FitProtocol final : public harness::Protocol {
                           const Supervised& data, const ForestOptions& options,
                           const std::vector<Run>& runs, harness::TimingResult timing,
                           harness::Outcome& outcome) {
-    const double min_time = std::get<double>(cell.settings.at("min_time"));
+    const double min_time = RealOf(cell.settings, "min_time");
     std::vector<double> seconds;
     for (const Run& run : runs) seconds.push_back(run.seconds);
     const FittedForest* last = runs.back().fitted.get();

@@ -130,7 +130,7 @@ class NiaeProtocol : public harness::Protocol {
     harness::Metric area{"niae_cdf", "1"};
     std::vector<harness::Metric> more = More();
     const auto fresh = MakeMethod<QuantileSketch>(cell);
-    const bool constants = std::get<bool>(cell.settings.at("constant"));
+    const bool constants = FlagOf(cell.settings, "constant");
     std::int64_t miscounted = 0;
     std::int64_t left_out = 0;
     ForEachInput(cell, [&](const SketchInput& input) {

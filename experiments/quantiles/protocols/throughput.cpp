@@ -82,15 +82,14 @@ class ThroughputProtocol final : public harness::Protocol {
     };
     if (cell.device == "cuda") {
       harness::RepeatOptions options;
-      options.budget =
-          10 * std::get<double>(cell.settings.at("min_time")) * static_cast<double>(cell.repeats);
+      options.budget = 10 * RealOf(cell.settings, "min_time") * static_cast<double>(cell.repeats);
       options.gpu_clock = true;
       auto timing = harness::TimeRepeated(body, options);
       timing.included = "from the call until the sums are back on the host; values on the device";
       return timing;
     }
     harness::BenchmarkOptions options;
-    options.min_time = std::get<double>(cell.settings.at("min_time"));
+    options.min_time = RealOf(cell.settings, "min_time");
     options.warmup = options.min_time;
     options.repetitions = static_cast<int>(cell.repeats);
     options.items_per_iteration = static_cast<double>(n);
@@ -110,7 +109,7 @@ class ThroughputProtocol final : public harness::Protocol {
     sketch.Load();
     harness::RepeatOptions options;
     options.min_samples = static_cast<int>(cell.repeats);
-    options.budget = 10 * std::get<double>(cell.settings.at("min_time"));
+    options.budget = 10 * RealOf(cell.settings, "min_time");
     auto timing = harness::TimeRepeated([&] { sketch.program().Run(); }, options);
     timing.included = DescribeResident(sketch.program());
     timing.cores_used = 0;  // unknown: the work is in another process

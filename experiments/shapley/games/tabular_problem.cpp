@@ -87,7 +87,7 @@ Trained Train(const harness::CellConfig& cell) {
   const auto frame = LoadTabular(cell.dataset);
   const std::size_t columns = frame.columns.size();
   auto values = frame.RowMajor();
-  if (std::get<bool>(cell.settings.at("standardise"))) Standardise(values, columns);
+  if (FlagOf(cell.settings, "standardise")) Standardise(values, columns);
   const RowBlock block{values, static_cast<std::size_t>(frame.rows), columns};
   const bool logistic = TwoClasses(frame.target->values);
   constexpr std::int64_t kMost = std::int64_t{1} << 40;

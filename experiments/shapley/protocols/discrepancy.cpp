@@ -62,7 +62,7 @@ class DiscrepancyProtocol final : public harness::Protocol {
   Outcome measure(const Cell& cell) override {
     const auto d = static_cast<int>(IntegerIn(cell.axes, "dimension", 1, 65535));
     const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "samples"));
-    const double lambda = std::get<double>(cell.settings.at("lambda"));
+    const double lambda = RealOf(cell.settings, "lambda");
     const auto sampler = MakeMethod<PermutationSampler>(cell);
     const shapley::PermutationKernel kernel(shapley::KernelKind::kMallows, lambda, d);
     harness::Metric discrepancy{"discrepancy", "1"};

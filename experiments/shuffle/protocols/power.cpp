@@ -49,7 +49,7 @@ class ShufflePower final : public harness::Protocol {
   Outcome measure(const Cell& cell) override {
     const auto n = static_cast<std::uint32_t>(IntegerIn(cell.axes, "items", 2, 65536));
     const auto limit = static_cast<std::uint64_t>(IntegerIn(cell.settings, "limit", kFirst, kMost));
-    const double alpha = std::get<double>(cell.settings.at("alpha"));
+    const double alpha = RealOf(cell.settings, "alpha");
     const double looks = std::floor(std::log2(static_cast<double>(limit) / kFirst)) + 1;
     std::map<std::string, double> rejected;
     harness::Outcome outcome;

@@ -75,7 +75,7 @@ harness::TimingResult TimeOnDevice([[maybe_unused]] Shuffler& shuffler,
   cuda.prepare(n, item_bytes);
   harness::CudaTimingOptions options;
   options.min_samples = static_cast<int>(cell.repeats);
-  options.budget = std::get<double>(cell.settings.at("budget"));
+  options.budget = RealOf(cell.settings, "budget");
   return harness::TimeOnGpu(
       [&](CUstream_st* stream) {
         cuda.enqueue(source.data(), target.data(), n, item_bytes,

@@ -45,8 +45,8 @@ class ShuffleUniformity final : public harness::Protocol {
     const auto orders =
         static_cast<std::uint64_t>(IntegerIn(cell.settings, "orders", 2, std::int64_t{1} << 40));
     if (orders % 2 != 0) throw std::invalid_argument("orders: an even number, they are paired");
-    const double alpha = std::get<double>(cell.settings.at("alpha"));
-    const double lambda = std::get<double>(cell.settings.at("lambda"));
+    const double alpha = RealOf(cell.settings, "alpha");
+    const double lambda = RealOf(cell.settings, "lambda");
     harness::CellConfig with_rounds = cell;
     with_rounds.parameters["rounds"] = IntegerOf(cell.axes, "rounds");
 

@@ -280,24 +280,24 @@ class ExplainProtocol final : public harness::Protocol {
         RelativeError(got, interactions ? reference.interactions(rows) : reference.values(rows));
     const double worst =
         std::max({outcome.verification.value, error, AdditivityError(problem.model, rows, got)});
-    outcome.verification = AtMost(
-        "error over the largest value", worst, std::get<double>(cell.settings.at("tolerance")),
-        std::string(BackgroundRows(cell) > 0 ? "the CPU's interventional values"
-                                             : "quadrature in double precision") +
-            "; sums against the margin");
+    outcome.verification =
+        AtMost("error over the largest value", worst, RealOf(cell.settings, "tolerance"),
+               std::string(BackgroundRows(cell) > 0 ? "the CPU's interventional values"
+                                                    : "quadrature in double precision") +
+                   "; sums against the margin");
   }
 
   // A third of the budget; on a device nine times as much: a call has fixed costs there (launches,
   // a model's upload), which scaling would multiply.
   static double BudgetOfACall(const harness::CellConfig& cell) {
-    return std::get<double>(cell.settings.at("budget")) * (cell.device == "cpu" ? 1.0 / 3 : 3);
+    return RealOf(cell.settings, "budget") * (cell.device == "cpu" ? 1.0 / 3 : 3);
   }
 
   // 64 to begin with; on a processor whole rounds of its threads, of interactions one will do,
   // where XGBoost takes seconds a row.
   static std::size_t FirstRows(const harness::CellConfig& cell, std::size_t wanted,
                                bool interactions) {
-    if (std::get<bool>(cell.settings.at("all_rows"))) return wanted;
+    if (FlagOf(cell.settings, "all_rows")) return wanted;
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
     const auto threads = static_cast<std::size_t>(asked > 0 ? asked : AvailableThreads());
     const std::size_t least = LeastRows(wanted);

@@ -84,7 +84,7 @@ class TopKProtocol final : public harness::Protocol {
     const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 1000));
     const auto k = static_cast<std::size_t>(IntegerOr(cell.axes, "k", 10));
     const auto threads = IntegerOr(cell.axes, "threads", 0);
-    const double budget = std::get<double>(cell.settings.at("budget"));
+    const double budget = RealOf(cell.settings, "budget");
     const ModelProblem problem = LoadModel(cell.dataset, wanted);
     const auto matrix = Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
                                                                  {{"threads", threads}});
