@@ -42,10 +42,6 @@ std::size_t Bytes(const std::string& type, const std::vector<std::uint64_t>& sha
   return bytes;
 }
 
-nlohmann::json Described(const WireArray& array) {
-  return {{"name", array.name}, {"type", array.type}, {"shape", array.shape}};
-}
-
 // A program that ended must be an error of the write, not a signal.
 class NoPipeSignal {
  public:
@@ -185,14 +181,14 @@ void ResidentProgram::Receive(void* data, std::size_t bytes) {
 }
 
 nlohmann::json ResidentProgram::Ask(const nlohmann::json& request,
-                                    std::span<const std::byte> payload) {
+                                    std::span<const SentArray> arrays) {
   pollfd early{process_->from, POLLIN, 0};
   if (!process_->read_ahead.empty() || (poll(&early, 1, 0) > 0 && (early.revents & POLLIN) != 0)) {
     throw std::runtime_error(process_->command + ": answered before it was asked");
   }
   const std::string line = request.dump() + "\n";
   Send(line.data(), line.size());
-  Send(payload.data(), payload.size());
+  for (const SentArray& array : arrays) Send(array.bytes.data(), array.bytes.size());
   const std::string text = ReceiveLine();
   auto reply = nlohmann::json::parse(text, nullptr, false);
   if (!reply.is_object() || !reply.contains("ok") || !reply["ok"].is_boolean()) {
@@ -206,31 +202,23 @@ nlohmann::json ResidentProgram::Ask(const nlohmann::json& request,
   return reply;
 }
 
-void ResidentProgram::Load(nlohmann::json header, std::span<const WireArray> arrays) {
+void ResidentProgram::Load(nlohmann::json header, const std::vector<SentArray>& arrays) {
   header["do"] = "load";
   header["arrays"] = nlohmann::json::array();
-  std::vector<std::byte> payload;
-  for (const WireArray& array : arrays) {
-    header["arrays"].push_back(Described(array));
-    payload.insert(payload.end(), array.bytes.begin(), array.bytes.end());
+  for (const SentArray& array : arrays) {
+    header["arrays"].push_back(
+        {{"name", array.name}, {"type", array.type}, {"shape", array.shape}});
   }
-  Ask(header, payload);
-}
-
-void ResidentProgram::Load(nlohmann::json header, const WireArray& shape_only,
-                           std::span<const std::byte> bytes) {
-  header["do"] = "load";
-  header["arrays"] = {Described(shape_only)};
-  Ask(header, bytes);
+  Ask(header, arrays);
 }
 
 void ResidentProgram::Run() {
-  Ask({{"do", "run"}}, {});
+  Ask({{"do", "run"}});
 }
 
 std::vector<WireArray> ResidentProgram::Answer(nlohmann::json header) {
   header["do"] = "answer";
-  const nlohmann::json reply = Ask(header, {});
+  const nlohmann::json reply = Ask(header);
   std::vector<WireArray> arrays;
   for (const auto& item : reply.value("arrays", nlohmann::json::array())) {
     WireArray array{item.value("name", ""), item.value("type", ""), {}, {}};
@@ -246,7 +234,7 @@ double ResidentProgram::RoundTrip() {
   std::vector<double> seconds;
   for (int i = 0; i < 20; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    Ask({{"do", "ping"}}, {});
+    Ask({{"do", "ping"}});
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     seconds.push_back(took.count());
   }
@@ -271,14 +259,10 @@ ResidentState StateOfResident(const std::string& command) {
   return state;
 }
 
-std::optional<std::string> WhyNotResident(const std::string& command) {
-  return StateOfResident(command).lack;
-}
-
 std::optional<std::string> WhyNotExternal(const harness::CellConfig& cell) {
   const auto command = cell.parameters.find("command");
   if (cell.algorithm != "External" || command == cell.parameters.end()) return std::nullopt;
-  return WhyNotResident(std::get<std::string>(command->second));
+  return StateOfResident(std::get<std::string>(command->second)).lack;
 }
 
 std::string DescribeResident(ResidentProgram& program) {

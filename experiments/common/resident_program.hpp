@@ -36,13 +36,16 @@
 
 namespace retable::experiments {
 
-//! An array as it travels.
-struct WireArray {
+//! An array as it travels; one that is sent views its bytes.
+template <class Bytes>
+struct WireArrayOf {
   std::string name;                  //!< "items"
   std::string type;                  //!< "uint8", "float32", "float64"
   std::vector<std::uint64_t> shape;  //!< row-major
-  std::vector<std::byte> bytes;
+  Bytes bytes;
 };
+using SentArray = WireArrayOf<std::span<const std::byte>>;
+using WireArray = WireArrayOf<std::vector<std::byte>>;
 
 //! What the program itself says that this machine lacks.
 class ProgramUnavailable : public std::runtime_error {
@@ -65,9 +68,7 @@ class ResidentProgram {
 
   //! Sends the arrays. @param header further keys: task, seed, ...
   //! @throws std::runtime_error with the program's own reason
-  void Load(nlohmann::json header, std::span<const WireArray> arrays);
-  //! Sends them without owning them: one array over these bytes.
-  void Load(nlohmann::json header, const WireArray& shape_only, std::span<const std::byte> bytes);
+  void Load(nlohmann::json header, const std::vector<SentArray>& arrays = {});
   //! Lets it work; what is timed.
   void Run();
   //! The arrays of its answer. @param header further keys, and small arrays as JSON
@@ -76,7 +77,7 @@ class ResidentProgram {
   double RoundTrip();
 
  private:
-  nlohmann::json Ask(const nlohmann::json& request, std::span<const std::byte> payload);
+  nlohmann::json Ask(const nlohmann::json& request, std::span<const SentArray> arrays = {});
   void Send(const void* data, std::size_t bytes);
   void Receive(void* data, std::size_t bytes);
   std::string ReceiveLine(int patience_ms = -1);
@@ -94,10 +95,8 @@ struct ResidentState {
 };
 //! Asked once in a process.
 ResidentState StateOfResident(const std::string& command);
-//! What this command lacks here; nothing also where it does not start: that is found when its cell
-//! is measured.
-std::optional<std::string> WhyNotResident(const std::string& command);
-//! The same of a cell: nothing unless its algorithm is "External".
+//! What a cell's command lacks here; nothing also where it does not start, which is found when the
+//! cell is measured, and where its algorithm is not "External".
 std::optional<std::string> WhyNotExternal(const harness::CellConfig& cell);
 //! What a time of it includes, for the row: "runs of NumPy 1.24.2, resident; round trip of 12 us
 //! included".

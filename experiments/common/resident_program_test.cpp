@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
 
 #include "base/temporary_folder.hpp"
 
@@ -54,16 +55,14 @@ class Resident : public ::testing::Test {
     setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
   }
 
-  static WireArray Bytes(const std::string& text) {
-    const std::span bytes = std::as_bytes(std::span(text));
-    return {"items", "uint8", {text.size()}, {bytes.begin(), bytes.end()}};
+  static SentArray Bytes(std::string_view text) {
+    return {"items", "uint8", {text.size()}, std::as_bytes(std::span(text))};
   }
 
   // What a contender of this mood says at "run" or "answer".
   std::string Complaint(const char* mood) {
     ResidentProgram program(command_);
-    const WireArray array = Bytes("abc");
-    program.Load({{"mood", mood}}, std::span(&array, 1));
+    program.Load({{"mood", mood}}, {Bytes("abc")});
     try {
       program.Run();
       program.Answer({});
@@ -82,8 +81,7 @@ TEST_F(Resident, LoadsRunsAndAnswersAgainAndAgain) {
   EXPECT_EQ(program.description(), "reverse 1");
   for (const std::string& text :
        {std::string("retable"), std::string(), std::string(1 << 20, 'x')}) {
-    const WireArray array = Bytes(text);
-    program.Load({{"task", "reverse"}}, std::span(&array, 1));
+    program.Load({{"task", "reverse"}}, {Bytes(text)});
     program.Run();
     const auto answer = program.Answer({});
     ASSERT_EQ(answer.size(), 1u);
@@ -112,12 +110,13 @@ TEST_F(Resident, WhatLacksSomethingIsKnownBeforeItIsPlanned) {
   EXPECT_THROW(ResidentProgram("true"), std::runtime_error);
   const std::string lacks = "echo '{\"unavailable\": \"no module named cheese\"}'";
   EXPECT_THROW(ResidentProgram{lacks}, ProgramUnavailable);
-  EXPECT_NE(WhyNotResident(lacks).value_or("").find("no module named cheese"), std::string::npos);
+  EXPECT_NE(StateOfResident(lacks).lack.value_or("").find("no module named cheese"),
+            std::string::npos);
   EXPECT_THROW(ResidentProgram("sleep 60", 10), std::runtime_error);
-  EXPECT_THROW(ResidentProgram("sh -c 'printf \\{; sleep 60'", 50), std::runtime_error);
+  EXPECT_THROW(ResidentProgram("sh -c 'printf \\{; exec sleep 60'", 50), std::runtime_error);
   // What is not there at all is a failure, which its cell reports.
-  EXPECT_FALSE(WhyNotResident("/no/such/program"));
-  EXPECT_FALSE(WhyNotResident(command_));
+  EXPECT_FALSE(StateOfResident("/no/such/program").lack);
+  EXPECT_FALSE(StateOfResident(command_).lack);
   harness::CellConfig cell;
   cell.algorithm = "External";
   cell.parameters["command"] = lacks;

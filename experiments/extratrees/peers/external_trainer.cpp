@@ -1,6 +1,5 @@
 #include "experiments/extratrees/peers/external_trainer.hpp"
 
-#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -18,11 +17,6 @@ using extratrees::ForestTrainer;
 using extratrees::Targets;
 
 namespace {
-
-WireArray Wire(std::string name, std::string type, std::vector<std::uint64_t> shape,
-               std::span<const std::byte> bytes) {
-  return {std::move(name), std::move(type), std::move(shape), {bytes.begin(), bytes.end()}};
-}
 
 // By scikit-learn's names; what is not given has its default there.
 nlohmann::json NamedOptions(const ForestOptions& options) {
@@ -65,17 +59,17 @@ std::unique_ptr<FittedForest> ExternalTrainer::fit(const FeatureMatrix& data,
   const std::vector<double> y =
       targets.regression() ? std::vector<double>(targets.values.begin(), targets.values.end())
                            : std::vector<double>(targets.labels.begin(), targets.labels.end());
-  const std::array arrays{
-      Wire("x", "float32", {data.rows, data.columns},
-           std::as_bytes(std::span(data.values, data.rows * data.columns))),
-      Wire("y", "float64", {y.size()}, std::as_bytes(std::span(y))),
-      Wire("weights", "float64", {targets.weights.size()}, std::as_bytes(targets.weights))};
   program_.Load({{"task", "extratrees"},
                  {"device", device_},
                  {"threads", threads_},
                  {"regression", targets.regression()},
                  {"options", NamedOptions(options)}},
-                arrays);
+                {{"x",
+                  "float32",
+                  {data.rows, data.columns},
+                  std::as_bytes(std::span(data.values, data.rows * data.columns))},
+                 {"y", "float64", {y.size()}, std::as_bytes(std::span(y))},
+                 {"weights", "float64", {targets.weights.size()}, std::as_bytes(targets.weights)}});
   const auto begun = std::chrono::steady_clock::now();
   program_.Run();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;

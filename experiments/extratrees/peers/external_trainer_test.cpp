@@ -102,7 +102,7 @@ TEST_F(ExternalForest, ScikitLearnGrowsTheBaselinesTrees) {
     const std::string command =
         std::string("\"${RETABLE_PYTHON:-python3}\" baselines/extratrees/package.py scikit-learn") +
         (layout == Layout::kRows ? "" : "-columns");
-    if (const auto why = WhyNotResident(command)) GTEST_SKIP() << *why;
+    if (const auto why = StateOfResident(command).lack) GTEST_SKIP() << *why;
     ExternalTrainer trainer(command, "cpu", 1);
     const auto theirs = trainer.fit(data_, Targets(y_, weights_), options_);
     const auto ours = ScikitLearnExtraTrees(layout, 1).fit(data_, Targets(y_, weights_), options_);
@@ -123,7 +123,7 @@ TEST_F(ExternalForest, ScikitLearnGrowsTheBaselinesTrees) {
 TEST_F(ExternalForest, ScikitLearnGrowsRegressionTrees) {
   const std::string command =
       "\"${RETABLE_PYTHON:-python3}\" baselines/extratrees/package.py scikit-learn";
-  if (const auto why = WhyNotResident(command)) GTEST_SKIP() << *why;
+  if (const auto why = StateOfResident(command).lack) GTEST_SKIP() << *why;
   const Targets targets = Targets::Regression(weights_);
   const auto theirs = ExternalTrainer(command, "cpu", 1).fit(data_, targets, options_);
   const auto ours = ScikitLearnExtraTrees(Layout::kRows, 1).fit(data_, targets, options_);

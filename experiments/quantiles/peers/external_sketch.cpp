@@ -42,8 +42,8 @@ void ExternalSketch::merge(const quantiles::QuantileSketch& other) {
 }
 
 void ExternalSketch::Load() const {
-  program_->Load({{"task", "quantiles"}}, {"values", "float64", {values_.size()}, {}},
-                 std::as_bytes(std::span(values_)));
+  program_->Load({{"task", "quantiles"}},
+                 {{"values", "float64", {values_.size()}, std::as_bytes(std::span(values_))}});
 }
 
 std::vector<double> ExternalSketch::finite_quantiles(std::span<const double> phis) const {

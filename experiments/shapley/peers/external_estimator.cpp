@@ -30,8 +30,7 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
     program_->Load({{"task", "shapley"},
                     {"players", d},
                     {"evaluations", 2 * budget},
-                    {"seed", seed % 0x7FFFFFFF}},
-                   {});
+                    {"seed", seed % 0x7FFFFFFF}});
     shapley::ShapleyEstimate estimate;
     for (;;) {
       program_->Run();
@@ -49,8 +48,8 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
       const std::vector<double> values =
           Valued(game, array, static_cast<std::uint64_t>(2 * budget - estimate.evaluations));
       estimate.evaluations += static_cast<std::int64_t>(values.size());
-      program_->Load({{"task", "values"}}, {"values", "float64", {values.size()}, {}},
-                     std::as_bytes(std::span(values)));
+      program_->Load({{"task", "values"}},
+                     {{"values", "float64", {values.size()}, std::as_bytes(std::span(values))}});
     }
   }
 

@@ -20,8 +20,8 @@ RETABLE_REGISTER(shuffle::Shuffler, external,
 void ExternalShuffler::Load(std::span<const std::byte> items, std::size_t item_bytes,
                             std::uint64_t seed) {
   const std::uint64_t n = items.size() / item_bytes;
-  program_.Load({{"task", "shuffle"}, {"seed", seed}}, {"items", "uint8", {n, item_bytes}, {}},
-                items);
+  program_.Load({{"task", "shuffle"}, {"seed", seed}},
+                {{"items", "uint8", {n, item_bytes}, items}});
 }
 
 void ExternalShuffler::Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -214,14 +213,6 @@ std::string TrainInPython(const PaperModel& model, const datasets::Frame& frame,
     if (!frame.columns[c].levels.empty()) categories.push_back(c);
   }
   ResidentProgram trainer(model.Trainer());
-  const auto as_wire = [](const char* name, std::vector<std::uint64_t> shape, auto values) {
-    const auto bytes = std::as_bytes(values);
-    return WireArray{name, "float32", std::move(shape), {bytes.begin(), bytes.end()}};
-  };
-  const std::vector<WireArray> arrays = {
-      as_wire("rows", {rows.rows, rows.columns}, rows.values),
-      as_wire("labels", {rows.rows}, std::span(labels)),
-  };
   trainer.Load({{"task", "train"},
                 {"rounds", model.rounds},
                 {"depth", model.depth},
@@ -230,13 +221,12 @@ std::string TrainInPython(const PaperModel& model, const datasets::Frame& frame,
                 {"classes", model.classes},
                 {"categories", categories},
                 {"threads", 0}},
-               arrays);
+               {{"rows", "float32", {rows.rows, rows.columns}, std::as_bytes(rows.values)},
+                {"labels", "float32", {rows.rows}, std::as_bytes(std::span(labels))}});
   trainer.Run();
   const auto answer = trainer.Answer({});
   if (answer.size() != 1) throw std::runtime_error(model.Trainer() + " answered no model");
-  std::string bytes(answer[0].bytes.size(), '\0');
-  std::memcpy(bytes.data(), answer[0].bytes.data(), bytes.size());
-  return bytes;
+  return {reinterpret_cast<const char*>(answer[0].bytes.data()), answer[0].bytes.size()};
 }
 
 // Trains on the first `rows` rows.

@@ -25,14 +25,15 @@ void ExternalExplainer::prepare(const TreeEnsemble& model) {
   shape_.groups = model.groups;
   shape_.base_score = model.base_score;
   program_.Load({{"task", "treeshap"}, {"device", device_}, {"threads", threads_}},
-                {"model", "uint8", {bytes.size()}, {}}, std::as_bytes(std::span(bytes)));
+                {{"model", "uint8", {bytes.size()}, std::as_bytes(std::span(bytes))}});
 }
 
 void ExternalExplainer::set_background(const RowBlock& background) {
   ValidateRows(shape_, background);
-  program_.Load({{"task", "treeshap"}},
-                {"background", "float32", {background.rows, background.columns}, {}},
-                std::as_bytes(background.values));
+  program_.Load({{"task", "treeshap"}}, {{"background",
+                                          "float32",
+                                          {background.rows, background.columns},
+                                          std::as_bytes(background.values)}});
 }
 
 void ExternalExplainer::write_values(const RowBlock& rows, std::span<double> phi) {
@@ -49,7 +50,7 @@ void ExternalExplainer::Ask(const RowBlock& rows, const char* what, std::size_t 
   const std::size_t count = rows.rows * groups * block;
   if (rows.rows == 0) return;
   program_.Load({{"task", "treeshap"}, {"what", what}},
-                {"rows", "float32", {rows.rows, rows.columns}, {}}, std::as_bytes(rows.values));
+                {{"rows", "float32", {rows.rows, rows.columns}, std::as_bytes(rows.values)}});
   const auto begun = std::chrono::steady_clock::now();
   program_.Run();
   run_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();

@@ -71,7 +71,7 @@ TEST_P(PythonPackages, AgreeWithTheDefinition) {
   const std::string method = GetParam();
   const std::string command =
       "\"${RETABLE_PYTHON:-python3}\" baselines/treeshap/package.py " + method;
-  if (const auto why = WhyNotResident(command)) GTEST_SKIP() << *why;
+  if (const auto why = StateOfResident(command).lack) GTEST_SKIP() << *why;
   struct Case {
     int groups;
     double categorical;
