@@ -21,6 +21,82 @@ namespace {
 //! Raised whenever a definition's numbers change; part of every generator's hash.
 constexpr const char* kVersion = "retable generators 1: ";
 
+//! Where draws come from: value `index` of a column under one key.
+struct BitSource {
+  Philox4x32 bits;
+  std::uint64_t index;
+
+  PhiloxBlock Block(std::uint64_t attempt) const { return bits.Block(index, attempt); }
+};
+
+double Uniform(const BitSource& source) {
+  return UniformDouble(source.Block(0).half(0));
+}
+
+//! Marsaglia & Tsang 2000, section 3: squeeze left out, since speed is not the point here.
+double GammaDraw(const BitSource& source, double shape) {
+  // Below 1 a Gamma(shape + 1) times U^(1/shape) (their section 6).
+  if (shape < 1) {
+    const double u = UniformDoubleOpenBelow(source.Block(1ull << 40).half(0));
+    return GammaDraw(source, shape + 1) * PortableExp(PortableLog(u) / shape);
+  }
+  const double d = shape - 1.0 / 3.0;
+  const double c = 1.0 / std::sqrt(9.0 * d);
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    // Each attempt owns 2^20 blocks for its normal and one for its uniform.
+    const double x = NormalDraw(source.bits, source.index, (attempt << 20) + 1);
+    const double v = 1.0 + c * x;
+    if (v <= 0) continue;
+    const double cube = v * v * v;
+    const double u = UniformDoubleOpenBelow(source.Block(attempt << 20).half(0));
+    if (PortableLog(u) < 0.5 * x * x + d * (1.0 - cube + PortableLog(cube))) return d * cube;
+  }
+}
+
+using Draw = double (*)(const BitSource&, double, double);
+
+double DrawNormal(const BitSource& s, double mean, double sd) {
+  return mean + sd * NormalDraw(s.bits, s.index, 0);
+}
+double DrawUniform(const BitSource& s, double low, double high) {
+  return low + (high - low) * Uniform(s);
+}
+double DrawLognormal(const BitSource& s, double mu, double sigma) {
+  return PortableExp(mu + sigma * NormalDraw(s.bits, s.index, 0));
+}
+double DrawGamma(const BitSource& s, double shape, double scale) {
+  return scale * GammaDraw(s, shape);
+}
+// Whether the value is one of `share` of all.
+bool IsOf(const BitSource& s, double share) {
+  return UniformDouble(s.Block(1ull << 40).half(0)) < share;
+}
+double DrawZeroInflated(const BitSource& s, double zeros, double) {
+  return IsOf(s, zeros) ? 0.0 : PortableExp(NormalDraw(s.bits, s.index, 0));
+}
+double DrawDiscrete(const BitSource& s, double levels, double) {
+  return static_cast<double>(UniformBelow(s.Block(0).half(0), static_cast<std::uint64_t>(levels)));
+}
+double DrawDrifting(const BitSource& s, double rate, double sd) {
+  return rate * static_cast<double>(s.index) + sd * NormalDraw(s.bits, s.index, 0);
+}
+
+double DrawFrequent(const BitSource& s, double share, double values) {
+  if (!IsOf(s, share)) return NormalDraw(s.bits, s.index, 0);
+  const PhiloxBlock bits = s.Block(1ull << 40);
+  return static_cast<double>(UniformBelow(bits.half(1), static_cast<std::uint64_t>(values)));
+}
+double DrawMissing(const BitSource& s, double share, double) {
+  return IsOf(s, share) ? std::nan("") : NormalDraw(s.bits, s.index, 0);
+}
+double DrawAscending(const BitSource& s, double step, double) {
+  return step * (static_cast<double>(s.index) + Uniform(s));
+}
+double DrawBlocks(const BitSource& s, double length, double sd) {
+  const std::uint64_t block = s.index / static_cast<std::uint64_t>(length);
+  return NormalDraw(s.bits, block, 1ull << 40) + sd * NormalDraw(s.bits, s.index, 0);
+}
+
 struct Parameter {
   const char* name;
   double fallback;
@@ -32,29 +108,35 @@ struct Parameter {
 struct Kind {
   const char* name;
   std::vector<Parameter> parameters;
+  Draw draw;  //!< of the first two parameters; null for tables
 };
 
 constexpr double kHuge = 1e300;
 
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
-      {"normal", {{"mean", 0, -kHuge, kHuge, false}, {"sd", 1, 0, kHuge, false}}},
-      {"uniform", {{"low", 0, -kHuge, kHuge, false}, {"high", 1, -kHuge, kHuge, false}}},
-      {"lognormal", {{"mu", 0, -600, 600, false}, {"sigma", 1, 0, 80, false}}},
-      {"gamma", {{"shape", 1, 1e-3, 1e6, false}, {"scale", 1, 1e-300, kHuge, false}}},
-      {"zero_inflated", {{"zeros", 0.8, 0, 1, false}}},
-      {"discrete", {{"levels", 10, 1, 1 << 24, true}}},
-      {"drifting", {{"rate", 1e-5, -kHuge, kHuge, false}, {"sd", 1, 0, kHuge, false}}},
-      {"frequent", {{"share", 0.5, 0, 1, false}, {"values", 2, 1, 1 << 24, true}}},
-      {"missing", {{"share", 0.1, 0, 1, false}}},
-      {"ascending", {{"step", 1, 0, kHuge, false}}},
-      {"blocks", {{"length", 1000, 1, 1e15, true}, {"sd", 0.01, 0, kHuge, false}}},
+      {"normal", {{"mean", 0, -kHuge, kHuge, false}, {"sd", 1, 0, kHuge, false}}, DrawNormal},
+      {"uniform",
+       {{"low", 0, -kHuge, kHuge, false}, {"high", 1, -kHuge, kHuge, false}},
+       DrawUniform},
+      {"lognormal", {{"mu", 0, -600, 600, false}, {"sigma", 1, 0, 80, false}}, DrawLognormal},
+      {"gamma", {{"shape", 1, 1e-3, 1e6, false}, {"scale", 1, 1e-300, kHuge, false}}, DrawGamma},
+      {"zero_inflated", {{"zeros", 0.8, 0, 1, false}}, DrawZeroInflated},
+      {"discrete", {{"levels", 10, 1, 1 << 24, true}}, DrawDiscrete},
+      {"drifting",
+       {{"rate", 1e-5, -kHuge, kHuge, false}, {"sd", 1, 0, kHuge, false}},
+       DrawDrifting},
+      {"frequent", {{"share", 0.5, 0, 1, false}, {"values", 2, 1, 1 << 24, true}}, DrawFrequent},
+      {"missing", {{"share", 0.1, 0, 1, false}}, DrawMissing},
+      {"ascending", {{"step", 1, 0, kHuge, false}}, DrawAscending},
+      {"blocks", {{"length", 1000, 1, 1e15, true}, {"sd", 0.01, 0, kHuge, false}}, DrawBlocks},
       {"make_regression",
        {{"n_samples", 1000, 1, 1e9, true},
         {"n_features", 10, 1, 1e6, true},
         {"n_informative", 10, 0, 1e6, true},
         {"noise", 0, 0, kHuge, false},
-        {"bias", 0, -kHuge, kHuge, false}}},
+        {"bias", 0, -kHuge, kHuge, false}},
+       nullptr},
       {"make_classification",
        {{"n_samples", 1000, 1, 1e9, true},
         {"n_features", 20, 1, 1e6, true},
@@ -63,7 +145,8 @@ const std::vector<Kind>& Kinds() {
         {"n_classes", 2, 2, 1e4, true},
         {"n_clusters_per_class", 2, 1, 1e4, true},
         {"class_sep", 1, 0, kHuge, false},
-        {"flip_y", 0.01, 0, 1, false}}},
+        {"flip_y", 0.01, 0, 1, false}},
+       nullptr},
   };
   return kinds;
 }
@@ -161,102 +244,13 @@ void CheckTogether(const GeneratorSpec& spec, const std::string& text) {
   }
 }
 
-//! Where draws come from: value `index` of a column under one key.
-struct BitSource {
-  Philox4x32 bits;
-  std::uint64_t index;
-
-  PhiloxBlock Block(std::uint64_t attempt) const { return bits.Block(index, attempt); }
-};
-
-double Uniform(const BitSource& source) {
-  return UniformDouble(source.Block(0).half(0));
-}
-
-//! Marsaglia & Tsang 2000, section 3: squeeze left out, since speed is not the point here.
-double GammaDraw(const BitSource& source, double shape) {
-  // Below 1 a Gamma(shape + 1) times U^(1/shape) (their section 6).
-  if (shape < 1) {
-    const double u = UniformDoubleOpenBelow(source.Block(1ull << 40).half(0));
-    return GammaDraw(source, shape + 1) * PortableExp(PortableLog(u) / shape);
-  }
-  const double d = shape - 1.0 / 3.0;
-  const double c = 1.0 / std::sqrt(9.0 * d);
-  for (std::uint64_t attempt = 0;; ++attempt) {
-    // Each attempt owns 2^20 blocks for its normal and one for its uniform.
-    const double x = NormalDraw(source.bits, source.index, (attempt << 20) + 1);
-    const double v = 1.0 + c * x;
-    if (v <= 0) continue;
-    const double cube = v * v * v;
-    const double u = UniformDoubleOpenBelow(source.Block(attempt << 20).half(0));
-    if (PortableLog(u) < 0.5 * x * x + d * (1.0 - cube + PortableLog(cube))) return d * cube;
-  }
-}
-
-using Draw = double (*)(const BitSource&, double, double);
-
-double DrawNormal(const BitSource& s, double mean, double sd) {
-  return mean + sd * NormalDraw(s.bits, s.index, 0);
-}
-double DrawUniform(const BitSource& s, double low, double high) {
-  return low + (high - low) * Uniform(s);
-}
-double DrawLognormal(const BitSource& s, double mu, double sigma) {
-  return PortableExp(mu + sigma * NormalDraw(s.bits, s.index, 0));
-}
-double DrawGamma(const BitSource& s, double shape, double scale) {
-  return scale * GammaDraw(s, shape);
-}
-// Whether the value is one of `share` of all.
-bool IsOf(const BitSource& s, double share) {
-  return UniformDouble(s.Block(1ull << 40).half(0)) < share;
-}
-double DrawZeroInflated(const BitSource& s, double zeros, double) {
-  return IsOf(s, zeros) ? 0.0 : PortableExp(NormalDraw(s.bits, s.index, 0));
-}
-double DrawDiscrete(const BitSource& s, double levels, double) {
-  return static_cast<double>(UniformBelow(s.Block(0).half(0), static_cast<std::uint64_t>(levels)));
-}
-double DrawDrifting(const BitSource& s, double rate, double sd) {
-  return rate * static_cast<double>(s.index) + sd * NormalDraw(s.bits, s.index, 0);
-}
-
-double DrawFrequent(const BitSource& s, double share, double values) {
-  if (!IsOf(s, share)) return NormalDraw(s.bits, s.index, 0);
-  const PhiloxBlock bits = s.Block(1ull << 40);
-  return static_cast<double>(UniformBelow(bits.half(1), static_cast<std::uint64_t>(values)));
-}
-double DrawMissing(const BitSource& s, double share, double) {
-  return IsOf(s, share) ? std::nan("") : NormalDraw(s.bits, s.index, 0);
-}
-double DrawAscending(const BitSource& s, double step, double) {
-  return step * (static_cast<double>(s.index) + Uniform(s));
-}
-double DrawBlocks(const BitSource& s, double length, double sd) {
-  const std::uint64_t block = s.index / static_cast<std::uint64_t>(length);
-  return NormalDraw(s.bits, block, 1ull << 40) + sd * NormalDraw(s.bits, s.index, 0);
-}
-
-Draw DrawOf(const std::string& kind) {
-  if (kind == "normal") return DrawNormal;
-  if (kind == "uniform") return DrawUniform;
-  if (kind == "lognormal") return DrawLognormal;
-  if (kind == "gamma") return DrawGamma;
-  if (kind == "zero_inflated") return DrawZeroInflated;
-  if (kind == "discrete") return DrawDiscrete;
-  if (kind == "drifting") return DrawDrifting;
-  if (kind == "frequent") return DrawFrequent;
-  if (kind == "missing") return DrawMissing;
-  if (kind == "ascending") return DrawAscending;
-  if (kind == "blocks") return DrawBlocks;
-  throw std::invalid_argument(kind + " makes tables, not a stream of values");
-}
-
 template <class Real>
 void GenerateAny(const GeneratorSpec& spec, std::uint64_t seed, std::uint64_t offset,
                  std::span<Real> out) {
-  const Draw draw = DrawOf(spec.kind);
-  const auto& parameters = FindKind(spec.kind)->parameters;
+  const auto& [name, parameters, draw] = *FindKind(spec.kind);
+  if (draw == nullptr) {
+    throw std::invalid_argument(spec.kind + " makes tables, not a stream of values");
+  }
   const double a = spec.values.at(parameters[0].name);
   const double b = parameters.size() > 1 ? spec.values.at(parameters[1].name) : 0.0;
   BitSource source{Philox4x32::FromSeed(seed), offset};

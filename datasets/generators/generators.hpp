@@ -18,8 +18,8 @@
 //!   zero_inflated(zeros=0.8)     zero with this probability, else lognormal(0,1)
 //!   discrete(levels=10)          0, 1, ..., levels-1, equally likely
 //!   drifting(rate=1e-5, sd=1)    normal whose mean is rate * i: later values differ from earlier
-//!   frequent(share=0.5, values=2)  so many of 0, 1, ..., values-1, equally likely; else
-//!   normal(0,1) missing(share=0.1)           NaN with this probability, else normal(0,1)
+//!   frequent(share=0.5, values=2)  with this probability one of 0 .. values-1, else normal(0,1)
+//!   missing(share=0.1)           NaN with this probability, else normal(0,1)
 //!   ascending(step=1)            sorted: step * (i + u), u uniform
 //!   blocks(length=1000, sd=0.01) normal about the block's mean, which is normal(0,1)
 //! Tables (scikit-learn's definitions, not its random numbers):
