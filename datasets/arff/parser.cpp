@@ -108,7 +108,6 @@ struct ArffParser::State {
   };
 
   ArffOptions options;
-  std::string relation;
   std::string carry;  //!< the part of a line seen so far
   std::string unescaped;
   std::vector<ColumnInfo> columns;
@@ -210,13 +209,7 @@ struct ArffParser::State {
     const std::string keyword = LowerCase(typed);
     if (keyword == "@relation") {
       p = SkipBlanks(p, end);
-      if (p < end && (*p == '\'' || *p == '"')) {
-        relation = Quoted(p, end);
-      } else {
-        const char* last = end;
-        while (last > p && IsBlank(last[-1])) --last;
-        relation.assign(p, last);
-      }
+      if (p < end && (*p == '\'' || *p == '"')) Quoted(p, end);  // nobody reads the name
     } else if (keyword == "@attribute") {
       AttributeLine(p, end);
     } else if (keyword == "@data") {
@@ -517,10 +510,6 @@ struct ArffParser::State {
 ArffParser::ArffParser(ArffOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 
 ArffParser::~ArffParser() = default;
-
-const std::string& ArffParser::relation() const {
-  return state_->relation;
-}
 
 void ArffParser::Feed(std::string_view text) {
   State& s = *state_;

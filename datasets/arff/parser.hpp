@@ -50,8 +50,6 @@ class ArffParser {
   void Feed(std::string_view text);
   //! The frame; name, origin and hash are the caller's to set. @throws ParseError
   Frame Finish();
-  //! The name after @relation; valid once the header was read.
-  const std::string& relation() const;
 
  private:
   struct State;
