@@ -1,5 +1,6 @@
 #include "datasets/commands.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,10 +8,8 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iomanip>
 #include <iostream>
 #include <map>
 #include <new>
@@ -61,15 +60,9 @@ Arguments Split(const std::vector<std::string>& args, const std::set<std::string
 }
 
 std::string Bytes(std::int64_t bytes) {
-  char text[32];
-  const double size = static_cast<double>(bytes);
-  if (bytes < 10000)
-    std::snprintf(text, sizeof text, "%d B", static_cast<int>(bytes));
-  else if (size < 1e6)
-    std::snprintf(text, sizeof text, "%.0f kB", size / 1e3);
-  else
-    std::snprintf(text, sizeof text, "%.1f MB", size / 1e6);
-  return text;
+  if (bytes < 10000) return fmt::format("{} B", bytes);
+  const auto size = static_cast<double>(bytes);
+  return size < 1e6 ? fmt::format("{:.0f} kB", size / 1e3) : fmt::format("{:.1f} MB", size / 1e6);
 }
 
 //! The OpenML ids that names stand for; embedded and generated ones need no fetching.
@@ -98,11 +91,6 @@ std::vector<int> OpenMlIds(const std::vector<std::string>& names, std::ostream& 
     }
   }
   return ids;
-}
-
-std::string RegistryName(int id) {
-  const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
-  return entry != nullptr ? entry->name : "openml-" + std::to_string(id);
 }
 
 // --- list ---------------------------------------------------------------------------------------
@@ -156,13 +144,11 @@ int List(const Arguments& arguments, std::ostream& out) {
   }
   std::int64_t bytes = 0;
   std::size_t here = 0;
-  out << std::left << std::setw(42) << "name" << std::setw(11) << "state" << std::right
-      << std::setw(9) << "rows" << std::setw(9) << "columns" << std::setw(11) << "stored"
-      << "  origin\n";
+  static constexpr char kLine[] = "{:<42}{:<11}{:>9}{:>9}{:>11}  {}\n";
+  out << fmt::format(kLine, "name", "state", "rows", "columns", "stored", "origin");
   for (const ListRow& r : rows) {
-    out << std::left << std::setw(42) << r.name << std::setw(11) << r.state << std::right
-        << std::setw(9) << r.rows << std::setw(9) << r.columns << std::setw(11)
-        << (r.bytes > 0 ? Bytes(r.bytes) : "-") << "  " << r.origin << '\n';
+    out << fmt::format(kLine, r.name, r.state, r.rows, r.columns,
+                       r.bytes > 0 ? Bytes(r.bytes) : "-", r.origin);
     bytes += r.bytes;
     here += r.state != "absent";
   }
@@ -185,15 +171,13 @@ class ProgressLine {
     last_ = time;
     constexpr int kWidth = 24;
     const int filled = total > 0 ? static_cast<int>(kWidth * now / total) : 0;
-    std::ostringstream line;
-    line << done << '/' << all << "  " << RegistryName(id) << "  " << Bytes(now)
-         << (total > 0 ? " of " + Bytes(total) : std::string()) << "  ["
-         << std::string(static_cast<std::size_t>(filled), '#')
-         << std::string(static_cast<std::size_t>(kWidth - filled), '.') << ']';
+    const std::string line =
+        fmt::format("{}/{}  {}  {}{}  [{:.<{}}]", done, all, OpenMlName(id), Bytes(now),
+                    total > 0 ? " of " + Bytes(total) : "",
+                    std::string(static_cast<std::size_t>(filled), '#'), kWidth);
     winsize size{};  // a line that is broken cannot be written over
     const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    err_ << "\r\033[K" << line.str().substr(0, known ? size.ws_col - std::size_t{1} : 79)
-         << std::flush;
+    err_ << "\r\033[K" << line.substr(0, known ? size.ws_col - std::size_t{1} : 79) << std::flush;
   }
   void Clear() {
     if (shown_) err_ << "\r\033[K" << std::flush;
@@ -241,12 +225,12 @@ int Fetch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
       return;
     }
     if (!o.present) {
-      out << RegistryName(o.id) << ": "
+      out << OpenMlName(o.id) << ": "
           << (o.kind == FetchError::Kind::kNotFound ? "not found: " : "failed: ") << o.error
           << '\n';
       return;
     }
-    out << RegistryName(o.id) << ": " << (o.was_cached ? "in the cache, " : "fetched, ")
+    out << OpenMlName(o.id) << ": " << (o.was_cached ? "in the cache, " : "fetched, ")
         << o.record.rows << " x " << o.record.columns << ", " << Bytes(o.record.stored_bytes)
         << (o.record.complete ? "" : ", a subset of the published rows") << '\n';
   };
@@ -273,7 +257,7 @@ std::vector<CacheRecord> Records(const Cache& cache, const std::vector<std::stri
     if (auto record = cache.Find(id)) {
       records.push_back(std::move(*record));
     } else {
-      err << RegistryName(id) << ": not in the cache\n";
+      err << OpenMlName(id) << ": not in the cache\n";
       ++absent;
     }
   }
@@ -286,7 +270,7 @@ int Verify(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const auto records = Records(cache, arguments.names, err, bad);
   for (const CacheRecord& record : records) {
     const VerifyResult result = cache.Verify(record);
-    out << RegistryName(record.id) << ": " << (result.ok ? "ok" : result.why)
+    out << OpenMlName(record.id) << ": " << (result.ok ? "ok" : result.why)
         << (result.ok && !record.pinned.empty() ? ", SHA-256 as pinned" : "") << '\n';
     bad += !result.ok;
   }

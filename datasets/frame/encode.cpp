@@ -40,6 +40,16 @@ ColumnInfo InfoOf(const Column& column, int level) {
   return {column.name + "=" + suffix, ColumnKind::kNumeric, {}};
 }
 
+//! What was built of a frame, under that frame's name.
+Frame Finished(FrameBuilder& builder, const Frame& from) {
+  Frame frame = builder.Finish();
+  frame.name = from.name;
+  frame.origin = from.origin;
+  frame.sha256 = from.sha256;
+  frame.complete = from.complete;
+  return frame;
+}
+
 }  // namespace
 
 Frame OneHot(const Frame& frame) {
@@ -65,12 +75,7 @@ Frame OneHot(const Frame& frame) {
     if (frame.target) row[sources.size()] = frame.target->At(r);
     builder.CommitRow();
   }
-  Frame encoded = builder.Finish();
-  encoded.name = frame.name;
-  encoded.origin = frame.origin;
-  encoded.sha256 = frame.sha256;
-  encoded.complete = frame.complete;
-  return encoded;
+  return Finished(builder, frame);
 }
 
 Frame CaliforniaHousing(const Frame& houses) {
@@ -106,12 +111,7 @@ Frame CaliforniaHousing(const Frame& houses) {
     *row = houses.target->At(r) / 100000.0;
     builder.CommitRow();
   }
-  Frame frame = builder.Finish();
-  frame.name = houses.name;
-  frame.origin = houses.origin;
-  frame.sha256 = houses.sha256;
-  frame.complete = houses.complete;
-  return frame;
+  return Finished(builder, houses);
 }
 
 }  // namespace retable::datasets

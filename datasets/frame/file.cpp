@@ -101,11 +101,7 @@ std::span<const float> Widen(std::span<const T> from, float*& next) {
   float* const first = next;
   for (const T value : from) {
     if constexpr (sizeof(T) == 8) {
-      // The same rounding as when it was built: beyond float32 is infinite.
-      constexpr double kMax = 3.4028234663852886e38;
-      *next++ = value > kMax    ? __builtin_inff()
-                : value < -kMax ? -__builtin_inff()
-                                : static_cast<float>(value);
+      *next++ = ToFloat(value);
     } else {
       *next++ = static_cast<float>(value);
     }

@@ -8,13 +8,6 @@
 namespace retable::datasets {
 namespace {
 
-float ToFloat(double v) {
-  constexpr double kMax = std::numeric_limits<float>::max();
-  if (v > kMax) return std::numeric_limits<float>::infinity();
-  if (v < -kMax) return -std::numeric_limits<float>::infinity();
-  return static_cast<float>(v);
-}
-
 //! A vector's growth by half: std::vector doubles, which would break the memory promise.
 template <class T>
 void GrowFor(std::vector<T>& v, std::size_t more) {
@@ -163,6 +156,13 @@ class NarrowColumn {
 };
 
 }  // namespace
+
+float ToFloat(double v) {
+  constexpr double kMax = std::numeric_limits<float>::max();
+  if (v > kMax) return std::numeric_limits<float>::infinity();
+  if (v < -kMax) return -std::numeric_limits<float>::infinity();
+  return static_cast<float>(v);
+}
 
 const char* KindName(ColumnKind kind) {
   switch (kind) {

@@ -22,6 +22,9 @@ namespace retable::datasets {
 
 enum class ColumnKind : std::uint8_t { kNumeric, kNominal, kDate, kString };
 
+//! Rounded to float32; beyond its range infinite.
+float ToFloat(double v);
+
 //! "numeric", "nominal", "date" or "string".
 const char* KindName(ColumnKind kind);
 

@@ -86,6 +86,13 @@ CacheRecord FromJson(const Json& j) {
   return r;
 }
 
+void Label(Frame& frame, const CacheRecord& record) {
+  frame.name = OpenMlName(record.id);
+  frame.origin = "openml " + std::to_string(record.id);
+  frame.sha256 = record.sha256;
+  frame.complete = record.complete;
+}
+
 //! Hands a file's decompressed text to `sink` piece by piece and returns the raw bytes' MD5.
 std::string ReadText(const fs::path& path, const Inflater::Sink& sink) {
   std::ifstream in(path, std::ios::binary);
@@ -249,11 +256,12 @@ std::vector<CacheRecord> Cache::List() const {
   return records;
 }
 
-fs::path Cache::Reject(const fs::path& file, const std::string& name) const {
-  const fs::path aside = root_ / "rejected" / (name + "-" + Now() + "-" + std::to_string(getpid()));
+void Cache::Reject(const fs::path& body, int id, const std::string& why) const {
+  const fs::path aside = root_ / "rejected" / fmt::format("{}-{}-{}", id, Now(), getpid());
   fs::create_directories(aside.parent_path());
-  fs::rename(file, aside);
-  return aside;
+  fs::rename(body, aside);
+  throw FetchError(FetchError::Kind::kDamaged,
+                   why + "; the body was set aside as " + aside.string());
 }
 
 void Cache::DownloadChecked(OpenMlServer& server, const Description& description,
@@ -281,7 +289,6 @@ void Cache::DownloadChecked(OpenMlServer& server, const Description& description
       fs::remove(part);
       continue;
     }
-    const fs::path aside = Reject(part, std::to_string(record.id));
     std::string why = what + ": ";
     if (LooksLikeHtml(hashes.head))
       why += "the server sent an HTML page instead of data";
@@ -289,8 +296,7 @@ void Cache::DownloadChecked(OpenMlServer& server, const Description& description
       why += hashes.damage;
     else
       why += "wrong MD5: expected " + description.md5 + ", got " + hashes.md5;
-    throw FetchError(FetchError::Kind::kDamaged,
-                     why + "; the body was set aside as " + aside.string());
+    Reject(part, record.id, why);
   }
 }
 
@@ -350,11 +356,9 @@ CacheRecord Cache::Fetch(OpenMlServer& server, int id, const CacheFetchOptions& 
   const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
   if (entry != nullptr && !entry->sha256.empty() && entry->md5 == record.md5) {
     if (entry->sha256 != record.sha256) {
-      const fs::path aside = Reject(part, std::to_string(id));
-      throw FetchError(FetchError::Kind::kDamaged,
-                       "data set " + std::to_string(id) + ": wrong SHA-256: pinned " +
-                           entry->sha256 + ", got " + record.sha256 +
-                           "; the body was set aside as " + aside.string());
+      Reject(part, id,
+             "data set " + std::to_string(id) + ": wrong SHA-256: pinned " + entry->sha256 +
+                 ", got " + record.sha256);
     }
     record.pinned = "pinned";
   }
@@ -372,18 +376,13 @@ CacheRecord Cache::Fetch(OpenMlServer& server, int id, const CacheFetchOptions& 
     ReadText(part, [&parser](std::string_view piece) { parser.Feed(piece); });
     frame = parser.Finish();
   } catch (const ParseError& error) {
-    const fs::path aside = Reject(part, std::to_string(id));
-    throw FetchError(FetchError::Kind::kDamaged,
-                     std::string(error.what()) + "; the body was set aside as " + aside.string());
+    Reject(part, id, error.what());
   }
   record.rows = frame.rows;
   record.columns = static_cast<std::int64_t>(frame.columns.size());
   record.complete = entry == nullptr || frame.rows >= entry->rows;
 
-  frame.origin = "openml " + std::to_string(id);
-  frame.name = entry != nullptr ? entry->name : "openml-" + std::to_string(id);
-  frame.sha256 = record.sha256;
-  frame.complete = record.complete;
+  Label(frame, record);
   WriteFrameFile(frame, FramePath(record));
   Store(part, FilePath(record));
   record.stored_bytes = static_cast<std::int64_t>(fs::file_size(FilePath(record)));
@@ -412,11 +411,7 @@ Frame Cache::Parse(const CacheRecord& record) const {
     throw std::runtime_error(FilePath(record).string() + " has changed: SHA-256 expected " +
                              record.sha256 + ", got " + hex + "; fetch it again with --refresh");
   }
-  const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(record.id);
-  frame.name = entry != nullptr ? entry->name : "openml-" + std::to_string(record.id);
-  frame.origin = "openml " + std::to_string(record.id);
-  frame.sha256 = record.sha256;
-  frame.complete = record.complete;
+  Label(frame, record);
   return frame;
 }
 

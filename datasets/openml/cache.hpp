@@ -92,7 +92,8 @@ class Cache {
   std::filesystem::path RecordPath(int id) const;
   std::filesystem::path FramePath(const CacheRecord& record) const;
   std::filesystem::path ApiPath(int id, bool features) const;
-  std::filesystem::path Reject(const std::filesystem::path& file, const std::string& name) const;
+  //! Sets a body aside. @throws FetchError with the reason and where it is now
+  [[noreturn]] void Reject(const std::filesystem::path& body, int id, const std::string& why) const;
   void DownloadChecked(OpenMlServer& server, const Description& description, CacheRecord& record,
                        const CacheFetchOptions& options, std::filesystem::path& part) const;
   Frame Parse(const CacheRecord& record) const;

@@ -56,7 +56,7 @@ Member KnownMember(int id) {
   const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
   Member member;
   member.openml = id;
-  member.name = entry != nullptr ? entry->name : "openml-" + std::to_string(id);
+  member.name = OpenMlName(id);
   member.origin = "openml " + std::to_string(id);
   if (entry != nullptr) {
     member.rows = entry->rows;

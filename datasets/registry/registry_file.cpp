@@ -188,6 +188,11 @@ const RegistryEntry* DataRegistry::FindOpenMl(int id) const {
   return nullptr;
 }
 
+std::string OpenMlName(int id) {
+  const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
+  return entry != nullptr ? entry->name : "openml-" + std::to_string(id);
+}
+
 const Suite* DataRegistry::FindSuite(const std::string& name) const {
   const std::string folded = FoldName(name);
   for (const Suite& suite : suites_) {

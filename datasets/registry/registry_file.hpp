@@ -58,6 +58,9 @@ class DataRegistry {
   std::vector<Suite> suites_;
 };
 
+//! The name of an OpenML data set: the registry's, or "openml-61".
+std::string OpenMlName(int id);
+
 //! Lower case with '_' and ' ' turned to '-'; what names are compared by.
 std::string FoldName(const std::string& name);
 
