@@ -108,7 +108,7 @@ struct Parameter {
 struct Kind {
   const char* name;
   std::vector<Parameter> parameters;
-  Draw draw;  //!< of the first two parameters; null for tables
+  Draw draw;  //!< a function of the first two parameters; null for tables
 };
 
 constexpr double kHuge = 1e300;

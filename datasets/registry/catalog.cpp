@@ -27,42 +27,37 @@ int OpenMlId(const std::string& name) {
 }
 
 Member EmbeddedMember(const RegistryEntry& entry) {
-  Member member;
-  member.name = entry.name;
-  member.sha256 = EmbeddedSha256(entry.name);
-  member.present = true;
-  member.rows = entry.rows;
-  member.columns = entry.attributes - 1;
-  member.origin = "embedded";
-  member.openml = entry.openml;
-  return member;
+  return {.name = entry.name,
+          .sha256 = EmbeddedSha256(entry.name),
+          .present = true,
+          .rows = entry.rows,
+          .columns = entry.attributes - 1,
+          .origin = "embedded",
+          .openml = entry.openml};
 }
 
 Member GeneratorMember(const std::string& text) {
   const GeneratorSpec spec = ParseGenerator(text);
-  Member member;
-  member.name = spec.display_name();
-  member.sha256 = spec.sha256();
-  member.present = true;
-  member.rows = spec.is_table() ? static_cast<std::int64_t>(spec.values.at("n_samples")) : 0;
-  member.columns = spec.is_table() ? static_cast<std::int64_t>(spec.values.at("n_features")) : 1;
-  member.synthetic = true;
-  member.origin = "generator";
-  return member;
+  const auto number = [&](const char* name) {
+    return static_cast<std::int64_t>(spec.values.at(name));
+  };
+  return {.name = spec.display_name(),
+          .sha256 = spec.sha256(),
+          .present = true,
+          .rows = spec.is_table() ? number("n_samples") : 0,
+          .columns = spec.is_table() ? number("n_features") : 1,
+          .synthetic = true,
+          .origin = "generator"};
 }
 
 //! What is known of an OpenML data set before it is here.
 Member KnownMember(int id) {
   const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
-  Member member;
-  member.openml = id;
-  member.name = OpenMlName(id);
-  member.origin = "openml " + std::to_string(id);
-  if (entry != nullptr) {
-    member.rows = entry->rows;
-    member.columns = entry->attributes - 1;
-  }
-  return member;
+  return {.name = OpenMlName(id),
+          .rows = entry != nullptr ? entry->rows : 0,
+          .columns = entry != nullptr ? entry->attributes - 1 : 0,
+          .origin = "openml " + std::to_string(id),
+          .openml = id};
 }
 
 void FillFromRecord(Member& member, const CacheRecord& record) {
