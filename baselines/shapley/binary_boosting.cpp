@@ -124,8 +124,7 @@ double BoostedGame::value(std::span<const std::uint64_t> mask) const {
   for (std::int32_t n : roots_) {
     const Node* node = &nodes_[static_cast<std::size_t>(n)];
     while (node->player >= 0) {
-      const auto who = static_cast<std::size_t>(node->player);
-      const bool in = ((mask[who / 64] >> (who % 64)) & 1) != 0;
+      const bool in = Has(mask, static_cast<std::size_t>(node->player));
       node = &nodes_[static_cast<std::size_t>(in ? node->in : node->out)];
     }
     sum += node->value;

@@ -43,8 +43,8 @@ void UniformCoalition(Draws& draws, int d, int size, std::span<std::uint64_t> ma
   // Floyd's: for j of the last `size` players, a player up to j, or j where that one is in.
   for (int j = d - size; j < d; ++j) {
     auto player = static_cast<std::size_t>(draws.Below(static_cast<std::uint64_t>(j) + 1));
-    if (((mask[player / 64] >> (player % 64)) & 1) != 0) player = static_cast<std::size_t>(j);
-    mask[player / 64] |= std::uint64_t{1} << (player % 64);
+    if (Has(mask, player)) player = static_cast<std::size_t>(j);
+    LetIn(mask, player);
   }
 }
 

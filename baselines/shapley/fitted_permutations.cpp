@@ -53,13 +53,13 @@ Walks WalkAll(const Game& game, PermutationSample sample) {
   return walks;
 }
 
-// Adds `scale` times the weighted marginals of order i, where `values` are those of all walks.
+// Adds the weighted marginals of order i, where `values` are those of all walks.
 void AddMarginals(const Walks& walks, const std::vector<double>& values, std::size_t i,
-                  double scale, std::vector<double>& phi) {
+                  std::vector<double>& phi) {
   const auto order = walks.sample.order(i);
   const double* v = values.data() + i * walks.steps();
   for (std::size_t k = 0; k < order.size(); ++k) {
-    phi[static_cast<std::size_t>(order[k])] += scale * walks.sample.weight(i) * (v[k + 1] - v[k]);
+    phi[static_cast<std::size_t>(order[k])] += walks.sample.weight(i) * (v[k + 1] - v[k]);
   }
 }
 
@@ -105,7 +105,7 @@ class FittedPermutations final : public ShapleyEstimator {
                              static_cast<std::int64_t>(walks.values.size())};
     // Few orders say nothing of interactions: no fit then.
     if (n < 4 * folds_ || d < 3) {
-      for (std::size_t i = 0; i < n; ++i) AddMarginals(walks, walks.values, i, 1, estimate.values);
+      for (std::size_t i = 0; i < n; ++i) AddMarginals(walks, walks.values, i, estimate.values);
       return estimate;
     }
     if (kind_ == FitKind::kOdd && !walks.ComesWithReverses()) {
@@ -133,7 +133,7 @@ class FittedPermutations final : public ShapleyEstimator {
     estimate.evaluations += static_cast<std::int64_t>(values.size());
     const std::int64_t larger = static_cast<std::int64_t>(values.size()) / per_term_ - d;
     if (!design.complete && (d < 3 || larger <= 0)) {  // too few say nothing of interactions
-      for (std::size_t i = 0; i < n; ++i) AddMarginals(walks, walks.values, i, 1, estimate.values);
+      for (std::size_t i = 0; i < n; ++i) AddMarginals(walks, walks.values, i, estimate.values);
       return estimate;
     }
     const auto weights = design.KernelWeights();
@@ -165,7 +165,7 @@ class FittedPermutations final : public ShapleyEstimator {
     for (std::size_t i = 0; i < fold.size(); ++i) {
       if (fold[i] == f) continue;
       others += walks.sample.weight(i);
-      AddMarginals(walks, walks.values, i, 1, additive);
+      AddMarginals(walks, walks.values, i, additive);
     }
     for (double& x : additive) x /= others;
     if (kind_ == FitKind::kTrees) {
@@ -224,7 +224,7 @@ class FittedPermutations final : public ShapleyEstimator {
       for (std::size_t k = i * steps; k < (i + 1) * steps; ++k) {
         left[k] = walks.values[k] - fit.value(walks.coalitions.mask(k));
       }
-      AddMarginals(walks, left, i, 1, phi);
+      AddMarginals(walks, left, i, phi);
     }
   }
 

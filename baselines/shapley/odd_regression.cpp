@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "algorithms/shapley/kernels/discordance.hpp"
 
@@ -27,8 +28,7 @@ double Character(std::span<const std::uint64_t> mask, const OddTerm& term) {
   bool minus = false;
   for (const std::int32_t player : term) {
     if (player == kNobody) break;
-    const auto i = static_cast<std::size_t>(player);
-    minus = minus != (((mask[i / 64] >> (i % 64)) & 1) != 0);
+    minus = minus != Has(mask, static_cast<std::size_t>(player));
   }
   return minus ? -1 : 1;
 }
@@ -58,7 +58,7 @@ void AddLeaf(std::span<const Literal> path, double value, std::map<OddTerm, doub
 std::vector<OddTerm> Interactions(const Coalitions& coalitions, std::span<const double> odd,
                                   std::size_t count, const BinaryBoostingOptions& options) {
   std::vector<std::size_t> rows(coalitions.count());
-  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = k;
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
   const BoostedGame game(coalitions, rows, odd, options);
   std::map<OddTerm, double> coefficients;
   game.ForEachLeaf(

@@ -67,7 +67,7 @@ Fit FitAdditive(const Data& data, std::span<const std::size_t> rows) {
   const auto value = [none = data.ends.none, phi](std::span<const std::uint64_t> mask) {
     double sum = none;
     for (std::size_t i = 0; i < phi.size(); ++i) {
-      if (((mask[i / 64] >> (i % 64)) & 1) != 0) sum += phi[i];
+      if (Has(mask, i)) sum += phi[i];
     }
     return sum;
   };

@@ -28,7 +28,7 @@ struct Mean {
   double value() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
 };
 
-// Of all coalitions with player 0 and `size` others, or of those without it, as `with` says.
+// One of all coalitions of `size` others of this player, with the player or without.
 void AroundPlayer(Draws& draws, int d, int player, int size, bool with,
                   std::span<std::uint64_t> mask) {
   std::fill(mask.begin(), mask.end(), 0);
@@ -37,11 +37,10 @@ void AroundPlayer(Draws& draws, int d, int player, int size, bool with,
       return static_cast<std::size_t>(k) + (static_cast<int>(k) >= player ? 1 : 0);
     };
     std::size_t who = place(draws.Below(static_cast<std::uint64_t>(j) + 1));
-    if (((mask[who / 64] >> (who % 64)) & 1) != 0) who = place(static_cast<std::uint64_t>(j));
-    mask[who / 64] |= std::uint64_t{1} << (who % 64);
+    if (Has(mask, who)) who = place(static_cast<std::uint64_t>(j));
+    LetIn(mask, who);
   }
-  const auto me = static_cast<std::size_t>(player);
-  if (with) mask[me / 64] |= std::uint64_t{1} << (me % 64);
+  if (with) LetIn(mask, static_cast<std::size_t>(player));
 }
 
 class Svarm final : public ShapleyEstimator {
@@ -110,7 +109,7 @@ class StratifiedSvarm final : public ShapleyEstimator {
     taken.AddComplement(0);
     for (int i = 0; i < d && d > 1; ++i) {
       std::fill(mask.begin(), mask.end(), 0);
-      mask[static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << (i % 64);
+      LetIn(mask, static_cast<std::size_t>(i));
       taken.Add(mask);
       if (d > 2) taken.AddComplement(taken.count() - 1);
     }
@@ -157,8 +156,7 @@ class StratifiedSvarm final : public ShapleyEstimator {
         // The last block overlaps the one before it, which keeps each coalition uniform.
         const int begin = std::min(from, d - block);
         for (int k = begin; k < begin + block; ++k) {
-          const auto who = static_cast<std::size_t>(order[static_cast<std::size_t>(k)]);
-          mask[who / 64] |= std::uint64_t{1} << (who % 64);
+          LetIn(mask, static_cast<std::size_t>(order[static_cast<std::size_t>(k)]));
         }
         if (!with) Complement(d, mask);
         taken.Add(mask);
