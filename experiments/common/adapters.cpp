@@ -12,18 +12,16 @@ namespace retable::experiments {
 namespace {
 
 harness::DatasetInfo Describe(const datasets::Member& member) {
-  harness::DatasetInfo info;
-  info.name = member.name;
-  info.sha256 = member.sha256;
-  info.present = member.present;
-  info.reason = member.reason;
-  info.rows = member.rows;
-  info.columns = member.columns;
-  info.complete = member.complete;
-  info.origin = member.origin;
-  info.fetch = member.fetch;
-  info.fetch_megabytes = member.megabytes;
-  return info;
+  return {.name = member.name,
+          .sha256 = member.sha256,
+          .present = member.present,
+          .reason = member.reason,
+          .rows = member.rows,
+          .columns = member.columns,
+          .complete = member.complete,
+          .origin = member.origin,
+          .fetch = member.fetch,
+          .fetch_megabytes = member.megabytes};
 }
 
 template <class T>
@@ -67,20 +65,11 @@ std::vector<harness::DatasetInfo> ResolveMade(const std::string& name,
     for (const auto& one : known) names += (names.empty() ? "\"" : ", \"") + one + "\"";
     throw harness::UnknownName("\"" + name + "\": this protocol measures " + names, name, known);
   }
-  harness::DatasetInfo info;
-  info.name = name;
-  info.present = true;
-  info.origin = origin;
-  return {info};
+  return {{.name = name, .present = true, .origin = origin}};
 }
 
 datasets::Frame LoadData(const std::string& name, std::int64_t rows, std::uint64_t seed) {
-  datasets::LoadOptions options;
-  options.rows = rows;
-  options.seed = seed;
-  const datasets::Catalog catalog;
-  const auto members = catalog.Resolve(name, datasets::FetchPolicy::kNone);
-  return catalog.Load(members.front(), options);
+  return datasets::Catalog().Load(name, {rows, seed});
 }
 
 std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_used) {
@@ -108,10 +97,7 @@ harness::Verification AtLeast(const std::string& metric, double value, double th
 }
 
 harness::Outcome Skipped(const std::string& reason) {
-  harness::Outcome outcome;
-  outcome.status = "skipped";
-  outcome.reason = reason;
-  return outcome;
+  return {"skipped", reason};
 }
 
 std::int64_t IntegerOf(const harness::Values& values, const std::string& name) {

@@ -98,13 +98,11 @@ class ShuffleOverGpus final : public harness::Protocol {
   }
   Names metrics() const override { return {"time", "rate"}; }
   Algorithms algorithms() const override {
-    harness::AlgorithmInfo info;
-    info.name = "Partition";
-    info.devices = {"cuda"};
-    info.parameters = {{"memory", std::string("device"), "where items lie: device or host"}};
-    info.summary = "slices split by random digits, parts exchanged, each part shuffled";
-    info.citation = "ours, after Rao 1961 and Sandelius 1962";
-    return {info};
+    return {{"Partition",
+             {"cuda"},
+             {{"memory", std::string("device"), "where items lie: device or host"}},
+             "slices split by random digits, parts exchanged, each part shuffled",
+             "ours, after Rao 1961 and Sandelius 1962"}};
   }
   Specs axes() const override {
     return {{"gpus", std::int64_t{1}, "GPUs that share the items"},

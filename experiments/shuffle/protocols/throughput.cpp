@@ -149,21 +149,28 @@ class ShuffleThroughput final : public harness::Protocol {
   }
 
  private:
-  // A CUDA method that equals its CPU implementation bit for bit has the same quality.
-  static void AddFairness(const harness::CellConfig& cell, Shuffler& shuffler,
-                          harness::Outcome& outcome) {
+  // The CPU backend that a CUDA method promises to equal bit for bit, or null.
+  static std::unique_ptr<Shuffler> CpuBackend(const harness::CellConfig& cell,
+                                              const Shuffler& shuffler) {
+    if (cell.device != "cuda" || !shuffler.deterministic() ||
+        Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu) == nullptr) {
+      return nullptr;
+    }
     harness::CellConfig on_cpu = cell;
     on_cpu.device = "cpu";
-    const bool drawn_on_cpu =
-        cell.device == "cuda" && shuffler.deterministic() &&
-        Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu) != nullptr;
-    const auto drawn = drawn_on_cpu ? MakeMethod<Shuffler>(on_cpu) : nullptr;
+    return MakeMethod<Shuffler>(on_cpu);
+  }
+
+  // The CPU backend has the same quality, and draws small orders sooner.
+  static void AddFairness(const harness::CellConfig& cell, Shuffler& shuffler,
+                          harness::Outcome& outcome) {
+    const auto backend = CpuBackend(cell, shuffler);
     const auto orders = static_cast<std::uint64_t>(IntegerOf(cell.settings, "orders"));
-    const Fairness fairness = JudgeOrders(drawn_on_cpu ? *drawn : shuffler, orders,
+    const Fairness fairness = JudgeOrders(backend != nullptr ? *backend : shuffler, orders,
                                           static_cast<std::uint64_t>(cell.seed));
     outcome.metrics.push_back({"fairness", "", {fairness.p}});
     outcome.facts["rejected by"] = fairness.p < 1e-4 ? fairness.lowest : std::string("no test");
-    outcome.facts["orders drawn by"] = std::string(drawn_on_cpu ? "the CPU twin" : "itself");
+    outcome.facts["orders drawn by"] = std::string(backend != nullptr ? "the CPU twin" : "itself");
   }
 
   static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
@@ -172,16 +179,12 @@ class ShuffleThroughput final : public harness::Protocol {
     const bool bound = cell.algorithm == "Gather";
     const auto wrong = static_cast<double>(WrongItems(out, n, item_bytes, bound));
     harness::Verification verification = AtMost("items lost or repeated", wrong, 0, "input");
-    const auto* cpu_method = Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu);
-    if (!verification.ok || cell.device != "cuda" || cpu_method == nullptr ||
-        !shuffler.deterministic() || n > (std::uint64_t{1} << 22) + 1) {
+    const auto backend = CpuBackend(cell, shuffler);
+    if (!verification.ok || backend == nullptr || n > (std::uint64_t{1} << 22) + 1) {
       return verification;
     }
-    harness::CellConfig on_cpu = cell;
-    on_cpu.device = "cpu";
     std::vector<std::byte> expected(in.size());
-    MakeMethod<Shuffler>(on_cpu)->shuffle(in, expected, item_bytes,
-                                          static_cast<std::uint64_t>(cell.seed));
+    backend->shuffle(in, expected, item_bytes, static_cast<std::uint64_t>(cell.seed));
     verification.ok = std::ranges::equal(expected, out);
     verification.reference = "CPU twin, bit for bit";
     verification.value = verification.ok ? 0 : 1;

@@ -148,15 +148,13 @@ fs::path CachePath(const PaperModel& model, const std::string& key) {
 }
 
 harness::DatasetInfo DescribeSynthetic(const std::string& name) {
-  harness::DatasetInfo info;
-  info.name = kSynthetic + name;
-  info.sha256 = Sha256(info.name + " 1");
-  info.present = true;
   const auto& shape = ShapeOf(name)->shape;
-  info.rows = shape.rows;
-  info.columns = shape.features;
-  info.origin = "generator";
-  return info;
+  return {.name = kSynthetic + name,
+          .sha256 = Sha256(kSynthetic + name + " 1"),
+          .present = true,
+          .rows = shape.rows,
+          .columns = shape.features,
+          .origin = "generator"};
 }
 
 // The synthetic stand-in of a trained model, and how to get the trained one.
@@ -241,13 +239,8 @@ std::string Train(const PaperModel& model, const datasets::Frame& frame,
   const std::size_t columns = frame.columns.size();
   const RowBlock training{std::span(values).first(rows * columns), rows, columns};
   if (!model.trainer.empty()) return TrainInPython(model, frame, training, labels);
-  baselines::treeshap::TrainingOptions options;
-  options.rounds = model.rounds;
-  options.depth = model.depth;
-  options.leaves = model.leaves;
-  options.eta = model.eta;
-  options.classes = model.classes;
-  return baselines::treeshap::TrainXgboost(training, labels, options);
+  return baselines::treeshap::TrainXgboost(
+      training, labels, {model.rounds, model.depth, model.leaves, model.eta, model.classes});
 }
 
 TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
@@ -312,15 +305,12 @@ std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
   const bool synthetic = name.rfind(kSynthetic, 0) == 0;
   const std::string bare = synthetic ? name.substr(std::string(kSynthetic).size()) : name;
   std::vector<std::string> candidates = {"paper"};
-  for (const PaperModel& model : Models()) {
-    candidates.push_back(model.name);
-    if (bare != "paper" && bare != model.name) continue;
-    infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
-  }
-  for (const PaperModel& model : DataSets()) {
-    candidates.push_back(model.name);
-    if (bare != model.name) continue;
-    infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
+  for (const auto* models : {&Models(), &DataSets()}) {
+    for (const PaperModel& model : *models) {
+      candidates.push_back(model.name);
+      if (bare != model.name && !(bare == "paper" && models == &Models())) continue;
+      infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
+    }
   }
   candidates.push_back(kSynthetic + MillionShape().name);
   if (name == candidates.back()) infos.push_back(DescribeSynthetic(bare));
