@@ -44,6 +44,12 @@ def printed(text):
     return number(str(text or "").removeprefix("<=").removeprefix(">="))
 
 
+def inner(value, key):
+    """@return the object that an object has under `key`, {} where it has none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def natural(text):
     """Sorting key under which fig9 comes before fig10."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", str(text)) if part]
@@ -88,8 +94,7 @@ class Artifact:
                                   [c for c in first if c and c.removesuffix(" (2)") not in TIDY_FIXED]))
 
     def figure(self):
-        figure = self.meta.get("figure")
-        return figure if isinstance(figure, dict) and figure else None
+        return inner(self.meta, "figure") or None
 
 
 @dataclass
@@ -121,8 +126,7 @@ class Report:
 
     def remarks(self, artifact):
         """What the run says of this artifact alone: "remarks" maps globs to sentences."""
-        remarks = self.run.get("remarks")
-        return [str(text) for glob, text in remarks.items() if fnmatch.fnmatchcase(artifact, glob)] if isinstance(remarks, dict) else []
+        return [str(text) for glob, text in inner(self.run, "remarks").items() if fnmatch.fnmatchcase(artifact, glob)]
 
     def families(self):
         """(family, its artifacts in reading order), the five families first."""

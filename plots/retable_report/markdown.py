@@ -4,7 +4,7 @@ import os
 import re
 
 from . import model, numbers
-from .inputs import CLAIM_VERDICTS, VERDICTS
+from .inputs import CLAIM_VERDICTS, VERDICTS, inner
 
 MAX_ROWS = 40
 
@@ -97,9 +97,9 @@ def artifact_lines(report, artifact, note):
     if note:
         lines += ["", escape(note)]
     lines += result_lines(artifact)
-    coverage = artifact.meta.get("coverage")
-    if isinstance(coverage, dict) and coverage.get("text"):
-        lines += ["", f"Data: {escape(coverage['text'])}"]
+    coverage = inner(artifact.meta, "coverage").get("text")
+    if coverage:
+        lines += ["", f"Data: {escape(coverage)}"]
     statuses = model.statuses_of(artifact)
     if statuses:
         lines += ["", "Measurements: " + ", ".join(f"{n} {s}" for s, n in statuses) + "."]

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from .figures.data import expand
-from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, JUDGED, VERDICTS, printed, number
+from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, JUDGED, VERDICTS, inner, number, printed
 from . import numbers
 
 GLYPHS = {"MATCH": "●", "TREND": "▲", "ORDER-ONLY": "△", "MISMATCH": "✖", "FAILED": "■", "DIFFERENT-HW": "◆", "NOT-RUN": "○",
@@ -192,7 +192,7 @@ def data_words(names):
 
 def datasets_by_row(artifact):
     """{row of the layout: the data sets that it was measured on}"""
-    table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
+    table = inner(artifact.meta, "table")
     template = str(table.get("rows") or "{label}")
     found = {}
     for row in artifact.tidy:
@@ -437,10 +437,7 @@ def failures(report):
 
 def statuses_of(artifact):
     """'310 ok, 2 failed', from the artifact's own count or else from its tidy table."""
-    counts = artifact.meta.get("statuses")
-    if not isinstance(counts, dict) or not counts:
-        counts = Counter(row.get("status", "") for row in artifact.tidy if row.get("status"))
-    return by_status(counts)
+    return by_status(inner(artifact.meta, "statuses") or Counter(row["status"] for row in artifact.tidy if row.get("status")))
 
 
 def stamp_recorded(report):
@@ -476,7 +473,7 @@ def gpu_words(env):
 def machine_line(report):
     """One line on what the run ran on: CPU, cores, memory, GPU."""
     env = report.environment
-    cpu, memory = ((env.get(name) if isinstance(env.get(name), dict) else {}) for name in ("cpu", "memory"))
+    cpu, memory = inner(env, "cpu"), inner(env, "memory")
     words = [" ".join(str(cpu.get("model") or cpu.get("name") or "").split())]
     cores = next((cpu[k] for k in ("cores_used", "cores", "logical_cores", "threads") if isinstance(cpu.get(k), (int, str)) and cpu.get(k)), None)
     if cores:

@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from . import model, numbers, pareto, vector
-from .inputs import CLAIM_VERDICTS, VERDICTS, WORKS, cell_keys, number
+from .inputs import CLAIM_VERDICTS, VERDICTS, WORKS, cell_keys, inner, number
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEACHING = os.path.join(os.path.dirname(HERE), "teaching")
@@ -126,9 +126,8 @@ def compact_cell(cell, samples, words):
             metrics.append([str(metric.get("name", "")), str(metric.get("unit", "")), len(values),
                             [significant(v) for v in values[:samples]]] +
                            ([[significant(v, 4) for v in clocks[:samples]]] if clocks else []))
-    config = cell.get("cell") if isinstance(cell.get("cell"), dict) else {}
-    facts = cell.get("facts") if isinstance(cell.get("facts"), dict) else {}
-    told = [pair for pair in flatten(config) if pair[1] and pair[0].split(".")[-1] not in CONFIG_KEYS_LEFT_OUT][:24] + flatten(facts)[:24]
+    config, facts = flatten(inner(cell, "cell")), flatten(inner(cell, "facts"))
+    told = [pair for pair in config if pair[1] and pair[0].split(".")[-1] not in CONFIG_KEYS_LEFT_OUT][:24] + facts[:24]
     return {"r": str(cell.get("reason") or ""), "t": significant(cell.get("seconds"), 3),
             "c": words(str(cell.get("command") or "")), "m": metrics,
             "f": [words(text[:120]) for pair in told for text in pair]}
@@ -276,8 +275,7 @@ def artifact_view(report, artifact, slug, note, classes):
     counted = model.filled_rows(rows, report.fill)
     shared = model.shared_reasons(rows)
     layout, history = model.layout(artifact, rows), model.history_rows(report, artifact)
-    coverage = artifact.meta.get("coverage")
-    covered = str(coverage.get("text") or "") if isinstance(coverage, dict) else ""
+    covered = str(inner(artifact.meta, "coverage").get("text") or "")
     return {
         "slug": slug, "name": artifact.name, "short": artifact.short, "title": artifact.text("title") or artifact.short,
         "question": artifact.text("question"), "citation": artifact.text("citation"), "source": model.source_of(artifact),
@@ -317,15 +315,13 @@ def sentences(value):
 
 def head_view(report):
     run = report.run
-    counts = run.get("counts") if isinstance(run.get("counts"), dict) else {}
     facts = [("Machine", model.machine_line(report)), ("Profile", run.get("profile")), ("Device", run.get("device")),
              ("Ran", numbers.moment(run.get("started"))), ("Took", numbers.seconds(run.get("seconds"))),
-             ("Cells", ", ".join(f"{numbers.plain(number(v))} {k}" for k, v in model.by_status(counts)))]
-    skipped = (run.get("reasons") if isinstance(run.get("reasons"), dict) else {}).get("skipped")
+             ("Cells", ", ".join(f"{numbers.plain(number(v))} {k}" for k, v in model.by_status(inner(run, "counts"))))]
     return {"facts": [(name, str(value)) for name, value in facts if value not in (None, "")],
             "banner": report.banner(), "command": str(run.get("command") or ""),
             "busy": "; ".join(dict.fromkeys(sentences(report.environment.get("busy")) + sentences(run.get("busy")))),
-            "skipped": sorted(((str(k), int(number(v) or 0)) for k, v in skipped.items()), key=lambda p: -p[1]) if isinstance(skipped, dict) else []}
+            "skipped": sorted(((str(k), int(number(v) or 0)) for k, v in inner(inner(run, "reasons"), "skipped").items()), key=lambda p: -p[1])}
 
 
 def grouped(views):

@@ -38,8 +38,7 @@ matplotlib.rcParams.update({
 
 @functools.lru_cache(maxsize=None)
 def _font():
-    font = ft2font.FT2Font(font_manager.findfont("DejaVu Sans"))
-    return font
+    return ft2font.FT2Font(font_manager.findfont("DejaVu Sans"))
 
 
 @functools.lru_cache(maxsize=8192)

@@ -161,7 +161,7 @@ class ShuffleThroughput final : public harness::Protocol {
     return MakeMethod<Shuffler>(on_cpu);
   }
 
-  // The CPU backend has the same quality, and draws small orders sooner.
+  // A CUDA method that equals its CPU backend bit for bit has the same quality.
   static void AddFairness(const harness::CellConfig& cell, Shuffler& shuffler,
                           harness::Outcome& outcome) {
     const auto backend = CpuBackend(cell, shuffler);

@@ -85,7 +85,7 @@ def thin(axis, low, high, inches, size=SMALL):
     axis.set_major_locator(FixedLocator(sorted(tick for tick, _, _ in kept)))
 
 
-def finish_axes(ax, figure, xscale, yscale, xs, ys, grid="both"):
+def finish_axes(ax, xscale, yscale, xs, ys, grid="both"):
     """Scales, limits, ticks and grid of one panel."""
     ax.grid(True, axis=grid)
     if not xs or not ys:

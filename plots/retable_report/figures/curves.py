@@ -49,7 +49,7 @@ def draw_panel(ax, figure, series, title, pairs, looks):
             tops += ys
     xs = [x for (d, _, _), v in series.items() if d == title for x, _ in v]
     yscale = scale(figure, "y")
-    finish_axes(ax, figure, scale(figure, "x"), yscale, xs, tops, "y")
+    finish_axes(ax, scale(figure, "x"), yscale, xs, tops, "y")
     if yscale == "linear" and tops:
         # One wild estimate must not press the others flat: the panel ends at thrice the data's top.
         roof = max(histogram and max(y for _, y in histogram) or 0, float(numpy.percentile(tops, 97)))

@@ -2,7 +2,7 @@
 
 import re
 
-from ..inputs import number, printed
+from ..inputs import inner, number, printed
 
 
 class Nothing(Exception):
@@ -104,7 +104,7 @@ def expand(template, row):
 
 def in_print(artifact, metric):
     """A function that tells the published value of a tidy row's metric (a median or a mean), else None."""
-    table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
+    table = inner(artifact.meta, "table")
     columns = [c for c in table.get("columns") or [] if isinstance(c, dict) and c.get("metric") == metric and
                c.get("statistic") in ("median", "mean") and not c.get("group")]
     values = {(v.get("row", "").strip(), v.get("column", "").strip()): printed(v.get("paper")) for v in artifact.verdicts}
@@ -124,7 +124,7 @@ def in_print(artifact, metric):
 
 def medians_in_print(artifact, metric):
     """{label: published median} where a row of the table is a label."""
-    table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
+    table = inner(artifact.meta, "table")
     if table.get("rows") != "{label}" or table.get("pivot"):
         return {}
     names = {c.get("name", "") for c in table.get("columns") or [] if isinstance(c, dict) and c.get("metric") == metric and

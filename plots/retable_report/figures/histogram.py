@@ -12,7 +12,7 @@ from .data import Nothing, chosen_metric, in_order, recorded_note, sample_groups
 from .layout import MAX_PANELS, add_legend, panels
 
 
-def edges_of(everything, figure, log):
+def edges_of(everything, log):
     """The bins that all panels share."""
     low, high = everything.min(), everything.max()
     if not high > low:
@@ -25,7 +25,7 @@ def draw_panel(ax, figure, values, edges, log):
     counts, _ = numpy.histogram(values, bins=edges)
     ax.bar(edges[:-1], counts, width=numpy.diff(edges), align="edge", color=style.COLOURS[0], alpha=.8,
            edgecolor=PAPER, linewidth=.5)
-    finish_axes(ax, figure, "log" if log else "linear", scale(figure, "y"), list(edges), [c for c in counts if c] or [1], "y")
+    finish_axes(ax, "log" if log else "linear", scale(figure, "y"), list(edges), [c for c in counts if c] or [1], "y")
     ax.set_xlim(edges[0], edges[-1])
     if scale(figure, "y") == "linear":
         ax.yaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -40,7 +40,7 @@ def draw_histogram(artifact, figure):
     if not groups:
         raise Nothing("no sample" + (f" of {metric}" if metric else "") + " is there to draw")
     everything = numpy.concatenate([numpy.asarray(v, float) for v in groups.values()])
-    edges = edges_of(everything, figure, log)
+    edges = edges_of(everything, log)
     titles = list(groups) if len(groups) > 1 else [""]
     titles, dropped = titles[:MAX_PANELS], titles[MAX_PANELS:]
     note = recorded_note(machines)

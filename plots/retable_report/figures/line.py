@@ -98,7 +98,7 @@ class Lines:
         for (_, limits), dash in zip(thresholds, LIMIT_DASHES * len(thresholds)):
             ax.plot(list(limits), list(limits.values()), color=INK, linestyle=dash, linewidth=1.1, zorder=1)
             drawn_y += limits.values()
-        finish_axes(ax, self.figure, self.xscale if self.numeric else "linear", self.yscale, drawn_x, drawn_y)
+        finish_axes(ax, self.xscale if self.numeric else "linear", self.yscale, drawn_x, drawn_y)
         if not self.numeric:
             ax.xaxis.set_major_locator(FixedLocator(list(self.places.values())))
             ax.set_xticklabels([style.wrap(str(name), 0.9, SMALL) for name in self.places])

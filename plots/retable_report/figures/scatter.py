@@ -71,7 +71,7 @@ def draw_scatter(artifact, figure):
                     markerfacecolor=PAPER if label.endswith(" †") else colour, alpha=.85)
             low = [r for r in own if r["floor"]]
             ax.plot([r["at"][x] for r in low], [r["floor"] for r in low], linestyle="", marker="_", color=colour, markersize=6)
-        finish_axes(ax, figure, scale(figure, "x"), scale(figure, "y"), [r["at"][x] for r in rows],
+        finish_axes(ax, scale(figure, "x"), scale(figure, "y"), [r["at"][x] for r in rows],
                     [v for r in rows for v in (r["cost"], r["floor"]) if v])
     handles = [Line2D([], [], linestyle="", marker=looks[label][2], color=looks[label][0],
                       markerfacecolor=PAPER if label.endswith(" †") else looks[label][0]) for label in labels]

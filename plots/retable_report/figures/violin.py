@@ -48,7 +48,7 @@ def needed(x, y, error=.01):
     return x[kept], y[kept]
 
 
-def span_of(everything, figure, log):
+def span_of(everything, log):
     """(low, high) of the axis; what lies beyond is counted: a few far tails must not press all violins flat."""
     low, tail = min(everything), float(numpy.percentile(everything, 98))
     high = max(everything) if log or tail <= low else min(max(everything), low + 1.7 * (tail - low))
@@ -70,7 +70,7 @@ class Violins:
         everything = [v for values in self.drawn.values() for v in values]
         if not everything:
             raise Nothing("no sample is positive, and the axis is logarithmic")
-        self.low, self.high = span_of(everything, figure, self.log)
+        self.low, self.high = span_of(everything, self.log)
         printed = medians_in_print(artifact, metric)
         self.marks = {name: printed[base] for name in self.labels for base in [name.removesuffix(" †")]
                       if base in printed and self.low <= printed[base] <= self.high}
