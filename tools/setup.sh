@@ -61,27 +61,18 @@ fi
 
 missing=()
 for package in "${packages[@]}"; do
-  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "ok installed" || missing+=("$package")
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "ok installed" && continue
+  # A cmake or git from elsewhere does as well as the distribution's.
+  [[ " cmake git ninja-build clang-format " == *" $package "* ]] && command -v "${package%-build}" >/dev/null && continue
+  missing+=("$package")
 done
-# A cmake or git from elsewhere does as well as the distribution's.
-kept=()
-for package in "${missing[@]:-}"; do
-  case "$package" in
-    "") ;;
-    cmake) command -v cmake >/dev/null || kept+=("$package") ;;
-    git) command -v git >/dev/null || kept+=("$package") ;;
-    ninja-build) command -v ninja >/dev/null || kept+=("$package") ;;
-    clang-format) command -v clang-format >/dev/null || kept+=("$package") ;;
-    *) kept+=("$package") ;;
-  esac
-done
-[ "${#kept[@]}" -eq 0 ] && exit 0
+[ "${#missing[@]}" -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
-  echo "Retable needs these packages (Debian's names): ${kept[*]}" >&2
+  echo "Retable needs these packages (Debian's names): ${missing[*]}" >&2
   exit 1
 fi
-install=(apt-get install -y --no-install-recommends "${kept[@]}")
+install=(apt-get install -y --no-install-recommends "${missing[@]}")
 $can_install || ask "apt-get update && ${install[*]}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

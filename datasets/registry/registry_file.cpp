@@ -1,9 +1,9 @@
 #include "datasets/registry/registry_file.hpp"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -12,6 +12,12 @@
 
 namespace retable::datasets {
 namespace {
+
+[[noreturn]] void FailAt(const std::string& file, const toml::source_region& region,
+                         std::string_view why) {
+  throw std::invalid_argument(
+      fmt::format("{}:{}:{}: {}", file, region.begin.line, region.begin.column, why));
+}
 
 //! Reads the fields of one table and knows which were asked for, so that others are errors.
 class Fields {
@@ -50,19 +56,13 @@ class Fields {
       if (known_.count(std::string(key.str())) == 0) {
         std::string allowed;
         for (const std::string& name : known_) allowed += (allowed.empty() ? "" : ", ") + name;
-        Fail(key.source(),
-             "unknown key \"" + std::string(key.str()) + "\"; allowed are " + allowed);
+        FailAt(file_, key.source(),
+               "unknown key \"" + std::string(key.str()) + "\"; allowed are " + allowed);
       }
     }
   }
   [[noreturn]] void Fail(const toml::node& node, const std::string& why) const {
-    Fail(node.source(), why);
-  }
-  [[noreturn]] void Fail(const toml::source_region& region, const std::string& why) const {
-    const auto at = region.begin;
-    std::ostringstream text;
-    text << file_ << ':' << at.line << ':' << at.column << ": " << why;
-    throw std::invalid_argument(text.str());
+    FailAt(file_, node.source(), why);
   }
 
  private:
@@ -117,10 +117,7 @@ toml::table ParseText(const std::string& text, const std::string& file) {
   try {
     return toml::parse(std::string_view(text), std::string_view(file));
   } catch (const toml::parse_error& error) {
-    std::ostringstream what;
-    what << file << ':' << error.source().begin.line << ':' << error.source().begin.column << ": "
-         << error.description();
-    throw std::invalid_argument(what.str());
+    FailAt(file, error.source(), error.description());
   }
 }
 
