@@ -10,34 +10,25 @@ of data, say, what the TOML says stays if it is more. Exit 1 where DIR has no ce
 """
 
 import argparse
-import glob
 import json
-import os
+import pathlib
 import re
 import sys
 import tomllib
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def seconds_of(meta, folder, experiment):
     """Seconds of an artifact alone, or None where none of its cells is here."""
-    exclusive = experiment.get("exclusive", False)
-    times, cells = [], 0
-    for cell in meta["cells"]:
-        if cell.get("not_run"):
-            continue
-        cells += 1
-        path = os.path.join(folder, "cells", cell["key"] + ".json")
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                times.append(json.load(file)["seconds"])
-    if cells == 0:
+    planned = [folder / "cells" / f"{cell['key']}.json" for cell in meta["cells"] if not cell.get("not_run")]
+    times = [json.loads(path.read_text())["seconds"] for path in planned if path.exists()]
+    if not planned:
         return 0.0
     if not times:
         return None
-    total = sum(times) * cells / len(times)
-    return total if exclusive else max(total / 2, max(times))
+    total = sum(times) * len(planned) / len(times)
+    return total if experiment.get("exclusive", False) else max(total / 2, max(times))
 
 
 def rounded(seconds):
@@ -45,20 +36,26 @@ def rounded(seconds):
     return float(f"{max(seconds, 0.1):.2g}") if seconds > 0 else 0.0
 
 
+def write(toml, profile, seconds):
+    """Sets the profile's line in [expected] of a TOML."""
+    head, table, rest = toml.read_text().partition("[expected]\n")
+    line = f"{profile} = {seconds:g}"
+    rest, known = re.subn(rf"^{profile} = .*$", line, rest, count=1, flags=re.M)
+    toml.write_text(head + (table or "\n[expected]\n") + ("" if known else line + "\n") + rest)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("folder")
+    arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("--write", action="store_true")
     options = arguments.parse_args()
     files = {}
-    for path in glob.glob(os.path.join(ROOT, "experiments", "*", "*", "*.toml")):
-        with open(path, "rb") as file:
-            experiment = tomllib.load(file)
-        files[experiment["id"]] = (path, experiment)
+    for toml in ROOT.glob("experiments/*/*/*.toml"):
+        experiment = tomllib.loads(toml.read_text())
+        files[experiment["id"]] = (toml, experiment)
     found = 0
-    for path in sorted(glob.glob(os.path.join(options.folder, "*", "*.meta.json"))):
-        with open(path, encoding="utf-8") as file:
-            meta = json.load(file)
+    for path in sorted(options.folder.glob("*/*.meta.json")):
+        meta = json.loads(path.read_text())
         if meta["id"] not in files:
             continue
         toml, experiment = files[meta["id"]]
@@ -72,13 +69,7 @@ def main():
             seconds = max(seconds, before or 0)
         print(f"{meta['id']:32} {profile:6} {rounded(seconds):8g} s, was {before}")
         if options.write:
-            with open(toml, encoding="utf-8") as file:
-                text = file.read()
-            head, table, rest = text.partition("[expected]\n")
-            line = f"{profile} = {rounded(seconds):g}"
-            rest, known = re.subn(rf"^{profile} = .*$", line, rest, count=1, flags=re.M)
-            with open(toml, "w", encoding="utf-8") as file:
-                file.write(head + (table or "\n[expected]\n") + ("" if known else line + "\n") + rest)
+            write(toml, profile, rounded(seconds))
     if found == 0:
         sys.exit(f"{options.folder}: no cells of experiments here")
 
