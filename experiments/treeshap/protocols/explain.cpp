@@ -78,7 +78,7 @@ class ExplainProtocol final : public harness::Protocol {
         (cell.algorithm == "Interventional") != (BackgroundRows(cell) > 0)) {
       return "another game: background rows are for Interventional alone";
     }
-    if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
+    if (cell.algorithm == "TreeShap" && OfInteractions(cell)) {
       return "TreeShap has no interaction values here";
     }
     return {};
@@ -86,12 +86,11 @@ class ExplainProtocol final : public harness::Protocol {
 
   Outcome measure(const Cell& cell) override {
     const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 10000));
-    const bool interactions = TextOf(cell.settings, "what") == "interactions";
+    const bool interactions = OfInteractions(cell);
     // The rows behind those to explain are the background.
     const ModelProblem problem =
         LoadModel(cell.dataset, std::max<std::size_t>(wanted, 1) + BackgroundRows(cell));
-    const std::size_t per_row =
-        interactions ? InteractionsPerRow(problem.model) : ValuesPerRow(problem.model);
+    const std::size_t per_row = PerRow(cell, problem.model);
     // At most 2 GB of interactions, 4 of values: cells of more run on fewer rows.
     const std::size_t most =
         std::max<std::size_t>(1, (std::size_t{1} << (interactions ? 28 : 29)) / per_row);
@@ -116,7 +115,7 @@ class ExplainProtocol final : public harness::Protocol {
                    : explainer->values_to(block, results);
     };
     const auto [count, seconds] = Affordable(
-        rows.rows, FirstRows(cell, wanted, interactions), BudgetOfACall(cell),
+        rows.rows, FirstRows(cell, wanted), BudgetOfACall(cell),
         [&](std::size_t few) { return harness::TimeOnce([&] { explain(rows.slice(0, few)); }); });
     const RowBlock some = rows.slice(0, count);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
@@ -147,7 +146,7 @@ class ExplainProtocol final : public harness::Protocol {
     const double cores = external != nullptr ? AvailableThreads() : timing.cores_used;
     if (external != nullptr) timing.cores_used = 0;
     harness::DescribeTiming(outcome, timing);
-    outcome.costs = Costs(cell, *explainer, problem.model, wanted, interactions, cores);
+    outcome.costs = Costs(cell, *explainer, problem.model, wanted, cores);
     if (count < wanted) {
       outcome.facts["scaled"] = fmt::format("measured on {} rows, times {:f}", count, scale);
     } else if (external == nullptr && prepare + seconds <= BudgetOfACall(cell)) {
@@ -163,6 +162,20 @@ class ExplainProtocol final : public harness::Protocol {
   }
 
  private:
+  static bool OfInteractions(const harness::CellConfig& cell) {
+    return TextOf(cell.settings, "what") == "interactions";
+  }
+
+  static std::size_t PerRow(const harness::CellConfig& cell, const TreeEnsemble& model) {
+    return OfInteractions(cell) ? InteractionsPerRow(model) : ValuesPerRow(model);
+  }
+
+  // Processor threads that a cell is given.
+  static std::int64_t ThreadsOf(const harness::CellConfig& cell) {
+    const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
+    return asked > 0 ? asked : AvailableThreads();
+  }
+
   // Many rows may take another way than a few do: `few` of each quarter of the timed call.
   static void VerifyQuarters(const harness::CellConfig& cell, const ModelProblem& problem,
                              const RowBlock& rows, std::size_t few, TreeExplainer& reference,
@@ -216,9 +229,9 @@ class ExplainProtocol final : public harness::Protocol {
   // bus as floats; each GPU has a bus of its own.
   static std::vector<harness::Cost> Costs(const harness::CellConfig& cell,
                                           const TreeExplainer& explainer, const TreeEnsemble& model,
-                                          std::size_t rows, bool interactions, double cores) {
-    std::vector<Work> work = explainer.work(model, rows, interactions);
-    const std::size_t out = interactions ? InteractionsPerRow(model) : ValuesPerRow(model);
+                                          std::size_t rows, double cores) {
+    std::vector<Work> work = explainer.work(model, rows, OfInteractions(cell));
+    const std::size_t out = PerRow(cell, model);
     const auto in = static_cast<std::size_t>(model.features);
     if (cell.device == "cuda") {
       const auto gpus =
@@ -237,8 +250,7 @@ class ExplainProtocol final : public harness::Protocol {
     std::string text = external != nullptr ? external->description() : cell.algorithm;
     if (cell.algorithm == "XGBoost") text.append(" ").append(baselines::treeshap::XgboostVersion());
     if (cell.device != "cpu") return text + ", GPU";
-    const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
-    return text + fmt::format(", {} threads", asked > 0 ? asked : AvailableThreads());
+    return text + fmt::format(", {} threads", ThreadsOf(cell));
   }
 
   // What its time includes.
@@ -275,9 +287,8 @@ class ExplainProtocol final : public harness::Protocol {
   static void Verify(const harness::CellConfig& cell, const ModelProblem& problem,
                      const RowBlock& rows, TreeExplainer& reference, std::span<const double> got,
                      harness::Outcome& outcome) {
-    const bool interactions = TextOf(cell.settings, "what") == "interactions";
-    const double error =
-        RelativeError(got, interactions ? reference.interactions(rows) : reference.values(rows));
+    const double error = RelativeError(
+        got, OfInteractions(cell) ? reference.interactions(rows) : reference.values(rows));
     const double worst =
         std::max({outcome.verification.value, error, AdditivityError(problem.model, rows, got)});
     outcome.verification =
@@ -295,14 +306,12 @@ class ExplainProtocol final : public harness::Protocol {
 
   // 64 to begin with; on a processor whole rounds of its threads, of interactions one will do,
   // where XGBoost takes seconds a row.
-  static std::size_t FirstRows(const harness::CellConfig& cell, std::size_t wanted,
-                               bool interactions) {
+  static std::size_t FirstRows(const harness::CellConfig& cell, std::size_t wanted) {
     if (FlagOf(cell.settings, "all_rows")) return wanted;
-    const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
-    const auto threads = static_cast<std::size_t>(asked > 0 ? asked : AvailableThreads());
     const std::size_t least = LeastRows(wanted);
     if (cell.device != "cpu") return std::max<std::size_t>(64, least);
-    return WholeRounds(std::max<std::size_t>(interactions ? 1 : 64, least), threads);
+    return WholeRounds(std::max<std::size_t>(OfInteractions(cell) ? 1 : 64, least),
+                       static_cast<std::size_t>(ThreadsOf(cell)));
   }
 
   static void Report(const std::vector<double>& seconds, const std::vector<double>& kernel,
