@@ -37,7 +37,10 @@ ServerOptions Quick(const std::string& base) {
 
 class OpenMlClient : public testing::Test {
  protected:
-  OpenMlClient() : cache(folder.path()) { OpenMlServer::ForgetDeadNetworks(); }
+  OpenMlClient() : cache(folder.path()) {
+    OpenMlServer::ForgetDeadNetworks();
+    openml.Add(7);
+  }
 
   //! Starts a server which answers as SmallOpenMl but for `path`, which `misbehave` answers.
   void Serve(const std::string& path, TestServer::Handler misbehave) {
@@ -100,7 +103,6 @@ const std::string kDescription = SmallOpenMl::DescriptionPath(7);
 const std::string kText = SmallOpenMl::kArff;
 
 TEST_F(OpenMlClient, FetchesFromAGoodServerOverOneConnection) {
-  openml.Add(7);
   Serve();
   const CacheRecord record = Fetch();
   ExpectWhole(record);
@@ -146,7 +148,6 @@ TEST_F(OpenMlClient, AtMostTwoRequestsAtOnce) {
 }
 
 TEST_F(OpenMlClient, BusyServersAreAskedAgain) {
-  openml.Add(7);
   const std::string busy_json = R"({"error":{"code":"107","message":"Database connection error"}})";
   const std::string busy_xml =
       R"(<oml:error xmlns:oml="x"><oml:code>107</oml:code><oml:message>busy</oml:message></oml:error>)";
@@ -167,7 +168,6 @@ TEST_F(OpenMlClient, BusyServersAreAskedAgain) {
 }
 
 TEST_F(OpenMlClient, TooManyRequestsIsAPauseNotAnEnd) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     if (request.number == 0)
       connection.Reply(429, "slow down");
@@ -178,7 +178,6 @@ TEST_F(OpenMlClient, TooManyRequestsIsAPauseNotAnEnd) {
 }
 
 TEST_F(OpenMlClient, EndlessOutageIsReportedAfterAllAttempts) {
-  openml.Add(7);
   Serve(kDescription, [](const TestRequest&, TestConnection& connection) {
     connection.Reply(504, "<html><head></head></html>");
   });
@@ -186,12 +185,9 @@ TEST_F(OpenMlClient, EndlessOutageIsReportedAfterAllAttempts) {
 }
 
 TEST_F(OpenMlClient, StallsAreNoticedAndResumed) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     if (request.number > 0) return openml.Answer(request, connection);
-    connection.Send("HTTP/1.1 200 X\r\nContent-Length: " + std::to_string(kText.size()) +
-                    "\r\n\r\n");
-    connection.Send(kText.substr(0, 30));
+    connection.Begin(kText, 30);
     connection.Stall(20);
   });
   const auto start = std::chrono::steady_clock::now();
@@ -201,7 +197,6 @@ TEST_F(OpenMlClient, StallsAreNoticedAndResumed) {
 }
 
 TEST_F(OpenMlClient, ResetsAreResumedAsLongAsSomethingComes) {
-  openml.Add(7);
   // Dies after every 10 bytes, more often than there are retries.
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     const std::size_t start =
@@ -223,7 +218,6 @@ TEST_F(OpenMlClient, ResetsAreResumedAsLongAsSomethingComes) {
 }
 
 TEST_F(OpenMlClient, AResetBeforeAnyByteIsAskedAgain) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     if (request.number < 2)
       connection.Reset();
@@ -234,32 +228,27 @@ TEST_F(OpenMlClient, AResetBeforeAnyByteIsAskedAgain) {
 }
 
 TEST_F(OpenMlClient, AServerWithoutRangesStartsOver) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     if (request.number > 0) return connection.Reply(200, kText);
-    connection.Send("HTTP/1.1 200 X\r\nContent-Length: " + std::to_string(kText.size()) +
-                    "\r\n\r\n" + kText.substr(0, 30));
+    connection.Begin(kText, 30);
     connection.Close();
   });
   ExpectWhole(Fetch());
 }
 
 TEST_F(OpenMlClient, AWrongRangeStartsOver) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     if (request.range_start > 0) {
       return connection.Reply(206, kText.substr(3), "Content-Range: bytes 3-99/100\r\n");
     }
     if (request.number > 0) return connection.Reply(200, kText);
-    connection.Send("HTTP/1.1 200 X\r\nContent-Length: " + std::to_string(kText.size()) +
-                    "\r\n\r\n" + kText.substr(0, 30));
+    connection.Begin(kText, 30);
     connection.Close();
   });
   ExpectWhole(Fetch());
 }
 
 TEST_F(OpenMlClient, APartOfAnotherFileIsNotJoined) {
-  openml.Add(7);
   Serve();
   // A part of the right name with other content: the joined file fails its hash, the next does not.
   const std::string part =
@@ -271,7 +260,6 @@ TEST_F(OpenMlClient, APartOfAnotherFileIsNotJoined) {
 }
 
 TEST_F(OpenMlClient, LiesAboutLengthNeverGetIn) {
-  openml.Add(7);
   // Announces more than it sends, for ever.
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     connection.Send(
@@ -310,7 +298,6 @@ TEST_F(OpenMlClient, AnHtmlPageIsNeverDataEvenWithTheRightHash) {
 }
 
 TEST_F(OpenMlClient, AnHtmlPageIsNoDescription) {
-  openml.Add(7);
   Serve(kDescription, [](const TestRequest&, TestConnection& connection) {
     connection.Reply(200, "<html><body>Sorry</body></html>");
   });
@@ -327,7 +314,6 @@ TEST_F(OpenMlClient, MalformedArffIsSetAsideWithThePlace) {
 }
 
 TEST_F(OpenMlClient, HostileDescriptions) {
-  openml.Add(7);
   // A server's threads may still hold what they sent: it ends before its answers change.
   const auto serve = [this](const auto& change) {
     server.reset();
@@ -354,7 +340,6 @@ TEST_F(OpenMlClient, HostileDescriptions) {
 }
 
 TEST_F(OpenMlClient, RedirectsAreFollowedButNotForEver) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     if (request.number == 0)
       connection.Reply(302, "", "Location: " + kFile + "\r\n");
@@ -365,7 +350,6 @@ TEST_F(OpenMlClient, RedirectsAreFollowedButNotForEver) {
 }
 
 TEST_F(OpenMlClient, ARedirectLoopEnds) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest&, TestConnection& connection) {
     connection.Reply(302, "", "Location: " + kFile + "\r\n");
   });
@@ -374,7 +358,6 @@ TEST_F(OpenMlClient, ARedirectLoopEnds) {
 }
 
 TEST_F(OpenMlClient, ARedirectToAFileIsRefused) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest&, TestConnection& connection) {
     connection.Reply(302, "", "Location: file:///etc/hostname\r\n");
   });
@@ -382,7 +365,6 @@ TEST_F(OpenMlClient, ARedirectToAFileIsRefused) {
 }
 
 TEST_F(OpenMlClient, UnknownIdsInEveryDialect) {
-  openml.Add(7);
   const std::string json = R"({"error":{"code":"111","message":"Unknown dataset"}})";
   const std::string xml =
       "<?xml version=\"1.0\"?>\n<oml:error xmlns:oml=\"http://openml.org/openml\">"
@@ -462,7 +444,6 @@ TEST_F(OpenMlClient, FilesBeyondTheLimitAreLeft) {
 }
 
 TEST_F(OpenMlClient, FourProcessesFetchOnce) {
-  openml.Add(7);
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   std::vector<pid_t> children;
@@ -496,11 +477,9 @@ TEST_F(OpenMlClient, FourProcessesFetchOnce) {
 }
 
 TEST_F(OpenMlClient, AKilledDownloadIsResumedByTheNextProcess) {
-  openml.Add(7);
   Serve(kFile, [&](const TestRequest& request, TestConnection& connection) {
     if (request.number > 0) return openml.Answer(request, connection);
-    connection.Send("HTTP/1.1 200 X\r\nContent-Length: " + std::to_string(kText.size()) +
-                    "\r\n\r\n" + kText.substr(0, 40));
+    connection.Begin(kText, 40);
     connection.Close();
   });
   ServerOptions once = Quick(server->base());
@@ -556,7 +535,6 @@ TEST(BackOff, GrowsWithJitterAndABound) {
 }
 
 TEST_F(OpenMlClient, RedirectsToOtherSchemesAreRefused) {
-  openml.Add(7);
   const fs::path secret = folder.path() / "secret";
   WriteAtomically(secret, kText);  // the very bytes that are looked for
   const std::string inside = secret.string();

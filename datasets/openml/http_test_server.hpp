@@ -44,6 +44,11 @@ class TestConnection {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
   }
+  //! Announces the whole body and sends so many bytes of it.
+  void Begin(std::string_view body, std::size_t sent) {
+    Send("HTTP/1.1 200 X\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+    Send(body.substr(0, sent));
+  }
   void Reply(int status, std::string_view body, const std::string& headers = "") {
     Send("HTTP/1.1 " + std::to_string(status) +
          " X\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers + "\r\n");
