@@ -13,16 +13,16 @@ namespace {
 struct ShardVariables {
   const char* index;
   const char* count;
-  int first;  // the number of the first shard
 };
 
-// What schedulers tell their processes. An array's numbers may start anywhere.
+// What schedulers tell their processes. Numbers start at 0, but for those of a Slurm array, which
+// may start anywhere.
 constexpr ShardVariables kShardVariables[] = {
-    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", 0},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0},
-    {"PMI_RANK", "PMI_SIZE", 0},
-    {"PMIX_RANK", "PMIX_SIZE", 0},
-    {"SLURM_PROCID", "SLURM_NTASKS", 0},
+    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"PMIX_RANK", "PMIX_SIZE"},
+    {"SLURM_PROCID", "SLURM_NTASKS"},
 };
 
 int IntegerFrom(const char* variable, int fallback) {
@@ -42,7 +42,7 @@ Shard ShardOfEnvironment() {
     if (std::getenv(names.index) == nullptr || std::getenv(names.count) == nullptr) continue;
     const int first = std::string(names.index) == "SLURM_ARRAY_TASK_ID"
                           ? IntegerFrom("SLURM_ARRAY_TASK_MIN", 0)
-                          : names.first;
+                          : 0;
     const Shard shard{IntegerFrom(names.index, 0) - first + 1, IntegerFrom(names.count, 0)};
     if (shard.count >= 1 && shard.index >= 1 && shard.index <= shard.count) return shard;
     throw ConfigError(
