@@ -140,9 +140,7 @@ Noise MeasureFloor(const Context& context, const std::vector<std::string>& folde
     }
     cells.push_back(std::move(cell));
   }
-  StretchOptions options;
-  options.program = context.program;
-  return MeasureStretch(std::move(cells), options, err);
+  return MeasureStretch(std::move(cells), context.program, err);
 }
 
 int MeasureNoiseFloor(const Context& context, const Selection& selection, int blocks,

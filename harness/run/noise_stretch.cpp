@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <thread>
 
 #include "harness/roofline/roofline_fraction.hpp"
 #include "harness/run/progress.hpp"
@@ -15,24 +14,25 @@ namespace retable::harness {
 namespace {
 
 constexpr double kLongestStretch = 60;  // seconds of a cell
+constexpr double kSeconds = 20;         // all executions, about
+constexpr int kSweeps = 6;              // fewer where the shortest cell takes long
+constexpr std::size_t kMostCells = 12;  // spread over the times
 
 // The times of one execution; empty when it failed or timed nothing.
 std::vector<double> Execute(const std::string& program, const CellConfig& config) {
-  Worker worker(program, config, WorkerLimits{});
-  std::optional<WorkerResult> result;
-  while (!(result = worker.Poll())) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  const Metric* time = TimeOf(result->outcome);
-  if (result->outcome.status != "ok" || time == nullptr) return {};
+  const Outcome outcome = RunCell(program, config, {}).outcome;
+  const Metric* time = TimeOf(outcome);
+  if (outcome.status != "ok" || time == nullptr) return {};
   return time->samples;
 }
 
 // Cells spread over the times that they time, as many as fit, and how often each is executed.
-int Choose(std::vector<StretchCell>& cells, const StretchOptions& options) {
+int Choose(std::vector<StretchCell>& cells) {
   const auto shortest =
       std::min_element(cells.begin(), cells.end(),
                        [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-  int sweeps = options.sweeps;
-  while (sweeps > 2 && sweeps * shortest->seconds > options.seconds) --sweeps;
+  int sweeps = kSweeps;
+  while (sweeps > 2 && sweeps * shortest->seconds > kSeconds) --sweeps;
   std::iter_swap(cells.begin(), shortest);  // it is there in any case
   std::sort(cells.begin() + 1, cells.end(),
             [](const auto& a, const auto& b) { return a.time < b.time; });
@@ -43,7 +43,7 @@ int Choose(std::vector<StretchCell>& cells, const StretchOptions& options) {
   for (std::size_t step = cells.size(); step > 0; step /= 2) {
     for (std::size_t i = cells.size() - 1; i > 0; i = i > step ? i - step : 0) {
       const double more = sweeps * cells[i].seconds;
-      if (seen[i] || chosen.size() >= options.most_cells || sum + more > options.seconds) continue;
+      if (seen[i] || chosen.size() >= kMostCells || sum + more > kSeconds) continue;
       seen[i] = true;
       sum += more;
       chosen.push_back(cells[i]);
@@ -55,11 +55,11 @@ int Choose(std::vector<StretchCell>& cells, const StretchOptions& options) {
 
 }  // namespace
 
-Noise MeasureStretch(std::vector<StretchCell> cells, const StretchOptions& options,
+Noise MeasureStretch(std::vector<StretchCell> cells, const std::string& program,
                      std::ostream& log) {
   std::erase_if(cells, [](const StretchCell& cell) { return cell.seconds > kLongestStretch; });
   if (cells.empty()) return AssumedNoise();
-  const int sweeps = Choose(cells, options);
+  const int sweeps = Choose(cells);
   double expected = 0;
   for (const StretchCell& cell : cells) expected += sweeps * cell.seconds;
   log << fmt::format("measuring the noise floor: {} cell{} {} times, about {}\n", cells.size(),
@@ -68,7 +68,7 @@ Noise MeasureStretch(std::vector<StretchCell> cells, const StretchOptions& optio
   std::vector<std::vector<std::vector<double>>> times(cells.size());
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      auto samples = Execute(options.program, cells[i].config);
+      auto samples = Execute(program, cells[i].config);
       if (!samples.empty()) times[i].push_back(std::move(samples));
     }
   }

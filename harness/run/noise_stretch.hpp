@@ -26,15 +26,9 @@ struct StretchCell {
   std::vector<std::vector<double>> stored;  //!< times of the same code, one entry a folder
 };
 
-struct StretchOptions {
-  std::string program;
-  double seconds = 20;          //!< all executions, about; two of the shortest cell at least
-  int sweeps = 6;               //!< fewer where the shortest cell takes long
-  std::size_t most_cells = 12;  //!< spread over the times
-};
-
-//! @return AssumedNoise() where no cell could be executed, or the shortest takes over a minute
-Noise MeasureStretch(std::vector<StretchCell> cells, const StretchOptions& options,
-                     std::ostream& log);
+//! Takes about 20 s; longer where two executions of the shortest cell do.
+//! @param program executes the cells. @return AssumedNoise() where no cell could be executed, or
+//! the shortest takes over a minute
+Noise MeasureStretch(std::vector<StretchCell> cells, const std::string& program, std::ostream& log);
 
 }  // namespace retable::harness

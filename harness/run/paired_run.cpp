@@ -104,10 +104,8 @@ class PairedCell {
   }
 
   bool Execute(const std::string& program, std::vector<double>& times, bool is_old) {
-    Worker worker(program, cell_.config, {cell_.time_limit, cell_.memory_limit});
-    std::optional<WorkerResult> result;
-    while (!(result = worker.Poll())) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    const Outcome& outcome = result->outcome;
+    const Outcome outcome =
+        RunCell(program, cell_.config, {cell_.time_limit, cell_.memory_limit}).outcome;
     const Metric* time = TimeOf(outcome);
     if (outcome.status != "ok" || time == nullptr) {
       problem = fmt::format("{} program: {} {}", is_old ? "old" : "new", outcome.status,

@@ -18,6 +18,7 @@
 #include <iterator>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "harness/cli/reason.hpp"
 #include "harness/plan/cell_json.hpp"
@@ -285,6 +286,15 @@ WorkerResult Worker::Finish(int wait_status) {
           : fmt::format("ended with exit code {} and no answer", WEXITSTATUS(wait_status));
   AddLastWords(outcome);
   return result;
+}
+
+WorkerResult RunCell(const std::string& program, const CellConfig& cell,
+                     const WorkerLimits& limits) {
+  Worker worker(program, cell, limits);
+  while (true) {
+    if (auto result = worker.Poll()) return std::move(*result);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
 }
 
 // What was written to standard error, by the worker or by the contender that it started.

@@ -66,6 +66,10 @@ class Worker {
   std::string stop_status_, stop_reason_;
 };
 
+//! Runs a cell in a worker to its end.
+WorkerResult RunCell(const std::string& program, const CellConfig& cell,
+                     const WorkerLimits& limits);
+
 //! The child's side: reads a cell from standard input, measures it, answers on the pipe. Returns
 //! the exit code.
 int WorkerMain();
