@@ -369,16 +369,6 @@ Experiment ParseExperiment(const std::string& text, const std::string& shown_nam
   return Resolve(std::make_shared<TomlTree>(ParseToml(text, shown_name)), {});
 }
 
-Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
-                          const Overrides& overrides) {
-  Experiment experiment =
-      Resolve(std::make_shared<TomlTree>(ReadToml(path, shown_name)), overrides);
-  experiment.file = path;
-  const fs::path paper = fs::path(path).replace_extension(".paper.csv");
-  if (fs::exists(paper)) experiment.paper_file = paper.string();
-  return experiment;
-}
-
 Experiment WithOverrides(const Experiment& experiment, const Overrides& overrides) {
   Experiment other = Resolve(experiment.declared, overrides);
   other.file = experiment.file;
@@ -393,11 +383,15 @@ std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides
   for (const fs::path& file : FindTomls(fs::path(root) / "experiments")) {
     const std::string shown = fs::relative(file, root).string();
     try {
-      experiments.push_back(LoadExperiment(file.string(), shown, overrides));
-      const auto [where, is_new] = seen.emplace(experiments.back().id, shown);
+      Experiment& experiment = experiments.emplace_back(
+          Resolve(std::make_shared<TomlTree>(ReadToml(file.string(), shown)), overrides));
+      experiment.file = file.string();
+      const fs::path paper = fs::path(file).replace_extension(".paper.csv");
+      if (fs::exists(paper)) experiment.paper_file = paper.string();
+      const auto [where, is_new] = seen.emplace(experiment.id, shown);
       if (!is_new) {
         lines.push_back(fmt::format("{}: id \"{}\" is taken by {}; give it another", shown,
-                                    experiments.back().id, where->second));
+                                    experiment.id, where->second));
       }
     } catch (const ConfigError& problem) {
       for (const std::string& line : problem.lines()) {  // one of --set is that of every file

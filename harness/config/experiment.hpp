@@ -92,11 +92,7 @@ struct Experiment {
   Overrides given;                           //!< the layers
 };
 
-//! Reads and resolves one file. @throws ConfigError
-Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
-                          const Overrides& overrides);
-
-//! The same of a text at hand, without a file, an override or published cells. @throws ConfigError
+//! Resolves the text of a file, without an override or published cells. @throws ConfigError
 Experiment ParseExperiment(const std::string& text, const std::string& shown_name);
 
 //! The same experiment with other overrides, from the tree that was read. @throws ConfigError
