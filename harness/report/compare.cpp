@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/atomic_file.hpp"
+#include "harness/cli/context.hpp"
 #include "harness/machine/environment.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
@@ -19,7 +20,6 @@
 namespace retable::harness {
 namespace {
 
-constexpr int kSlowerExit = 5, kNothingExit = 6;
 constexpr std::size_t kListedCells = 60;
 constexpr double kBusy = 0.5;  // a noise floor above which little can be said
 
@@ -264,7 +264,7 @@ int ExitOf(const Comparison& comparison, bool strict) {
   const bool slower =
       std::any_of(comparison.timed.begin(), comparison.timed.end(),
                   [](const auto& m) { return !m.part && m.significance == Significance::kSlower; });
-  return strict && (slower || !comparison.worsened.empty()) ? kSlowerExit : 0;
+  return strict && (slower || !comparison.worsened.empty()) ? kSlower : kOk;
 }
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
@@ -324,7 +324,7 @@ int Compare(const std::string& folder_a, const std::string& folder_b, bool stric
       comparison.unchanged == 0) {
     out << (comparison.unlike > 0 ? "nothing can be compared\n"
                                   : "the folders have no measured cell in common\n");
-    return kNothingExit;
+    return kNothingToRun;
   }
   return ExitOf(comparison, strict);
 }
