@@ -34,9 +34,8 @@ std::string FindKey(const std::string& folder, const std::string& key_prefix,
   std::vector<std::string> matches;
   std::error_code error;
   for (const auto& file : fs::directory_iterator(folder + "/cells", error)) {
-    const std::string name = file.path().filename().string();
-    const bool is_cell = name.size() == 64 + 5 && name.ends_with(".json");
-    if (is_cell && name.starts_with(key_prefix)) matches.push_back(name.substr(0, 64));
+    const std::string name = file.path().filename().string(), key = KeyOfFile(name);
+    if (!key.empty() && name.starts_with(key_prefix)) matches.push_back(key);
   }
   if (matches.empty()) {
     err << "no cell " << key_prefix << " in " << shown

@@ -71,10 +71,10 @@ void DurationEstimator::LearnFolder(const std::string& folder) {
   std::error_code error;
   for (const auto& file : std::filesystem::directory_iterator(folder + "/cells", error)) {
     if (left == 0) return;
-    const std::string name = file.path().filename().string();
-    if (name.size() != 64 + 5 || !name.ends_with(".json")) continue;
+    const std::string key = KeyOfFile(file.path().filename().string());
+    if (key.empty()) continue;
     try {
-      if (const auto record = LoadRecord(folder, name.substr(0, 64))) {
+      if (const auto record = LoadRecord(folder, key)) {
         Remember(record->config, record->seconds);
         --left;
       }

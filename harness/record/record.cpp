@@ -1,6 +1,7 @@
 #include "harness/record/record.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -131,9 +132,8 @@ RecordingFacts FactsOf(const std::string& folder, const std::vector<Artifact>& a
   facts.cells = static_cast<int>(keys.size());
   facts.missing = static_cast<int>(missing.size());
   for (const auto& file : fs::directory_iterator(folder + "/cells")) {
-    const std::string name = file.path().filename().string();
-    const bool cell = name.size() == 64 + 5 && name.ends_with(".json");
-    facts.left_out += cell && !keys.contains(name.substr(0, 64)) ? 1 : 0;
+    const std::string key = KeyOfFile(file.path().filename().string());
+    facts.left_out += !key.empty() && !keys.contains(key);
   }
   facts.machines.assign(machines.begin(), machines.end());
   return facts;
@@ -411,16 +411,14 @@ std::string FindRecording(const std::string& root, const std::string& name) {
         "-- {}`",
         folder, ArchiveAt(folder)));
   }
-  std::string names;
   std::error_code none;
   std::set<std::string> all;
   for (const auto& entry : fs::directory_iterator(Recordings(root), none)) {
     if (HasArchive(entry.path().string())) all.insert(entry.path().filename().string());
   }
-  for (const std::string& one : all) names += (names.empty() ? "" : ", ") + one;
-  throw StoreError(fmt::format(
-      "no recording \"{}\" in {}; there {}", name, Recordings(root),
-      names.empty() ? "are none: build/retable record NAME makes one" : "are: " + names));
+  throw StoreError(fmt::format("no recording \"{}\" in {}; there {}", name, Recordings(root),
+                               all.empty() ? "are none: build/retable record NAME makes one"
+                                           : fmt::format("are: {}", fmt::join(all, ", "))));
 }
 
 std::string ReadableRecordings(const std::string& root) {

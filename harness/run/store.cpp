@@ -276,6 +276,11 @@ std::optional<CellRecord> LoadRecord(const std::string& folder, const std::strin
   }
 }
 
+std::string KeyOfFile(const std::string& name) {
+  constexpr std::size_t kDigits = 64;
+  return name.size() == kDigits + 5 && name.ends_with(".json") ? name.substr(0, kDigits) : "";
+}
+
 void Store::Save(const CellRecord& record) const {
   const std::string path = CellPath(folder_, record.key);
   std::string problem;

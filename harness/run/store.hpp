@@ -77,6 +77,9 @@ class Store {
 std::optional<CellRecord> LoadRecord(const std::string& folder, const std::string& key,
                                      std::string* problem = nullptr);
 
+//! The key of the cell whose file is called so; empty where it is no cell's.
+std::string KeyOfFile(const std::string& name);
+
 //! Makes the folder where it is missing. @throws StoreError where no file can be put into it
 void CheckWritable(const std::string& folder);
 
