@@ -32,11 +32,6 @@ struct Edition {
   bool written;  // its cells are not at hand
 };
 
-bool HasResults(const fs::path& folder) {
-  std::error_code error;
-  return fs::exists(folder / "run.json", error);
-}
-
 // What a command prints; empty when it fails.
 std::string Printed(const std::string& command) {
   const ShellAnswer answer = AskShell(command + " 2>/dev/null");
@@ -268,7 +263,7 @@ std::vector<std::string> FoldersOf(const std::vector<std::string>& parents) {
   for (const std::string& parent : parents) {
     const auto first = static_cast<std::ptrdiff_t>(folders.size());
     for (const auto& entry : fs::directory_iterator(parent, error)) {
-      if (HasResults(entry.path())) folders.push_back(entry.path().string());
+      if (fs::exists(entry.path() / "run.json", error)) folders.push_back(entry.path().string());
     }
     std::sort(folders.begin() + first, folders.end());
   }
