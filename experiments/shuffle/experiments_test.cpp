@@ -1,5 +1,6 @@
 // Every shuffle experiment loads and plans, and its names agree with its published cells.
 
+#include "algorithms/shuffle/shuffler.hpp"
 #include "experiments/common/paper_testing.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "experiments/shuffle/protocols/fairness.hpp"
@@ -7,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "harness/plan/plan.hpp"
@@ -51,6 +54,45 @@ TEST(ShuffleExperiments, EveryArtifactIsThere) {
 
 TEST(ShuffleExperiments, EveryProfilePlans) {
   experiments::ExpectEveryProfilePlans("shuffle");
+}
+
+// Writes an item twice and loses another, or writes one that is not among them.
+class LosesAnItem final : public shuffle::Shuffler {
+ public:
+  explicit LosesAnItem(bool foreign) : foreign_(foreign) {}
+
+ protected:
+  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+           std::uint64_t) override {
+    std::memcpy(out, in, n * item_bytes);
+    std::memset(out, foreign_ ? 0xFF : 0, item_bytes);
+    std::memset(static_cast<char*>(out) + item_bytes, 0, item_bytes);
+  }
+
+ private:
+  bool foreign_;
+};
+
+TEST(UniformityProtocol, FindsAnswersThatAreNoOrder) {
+  Registry<shuffle::Shuffler>::Instance().Add(
+      {.name = "LosesAnItem",
+       .device = Device::kCpu,
+       .summary = "of this test",
+       .citation = "",
+       .parameters = {{"foreign", false, "whether an item of no order is written"},
+                      {"rounds", std::int64_t{24}, "unused"}},
+       .make = [](const Parameters& p) -> std::unique_ptr<shuffle::Shuffler> {
+         return std::make_unique<LosesAnItem>(SwitchParameter(p, "foreign", false));
+       }});
+  for (const bool foreign : {false, true}) {
+    CellConfig cell = experiments::CellOf("shuffle/uniformity", "LosesAnItem", "sequence");
+    cell.parameters["foreign"] = foreign;
+    cell.axes["rounds"] = std::int64_t{24};
+    cell.settings["orders"] = std::int64_t{2000};
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_FALSE(outcome.verification.ok);
+    EXPECT_TRUE(outcome.metrics.empty());
+  }
 }
 
 TEST(ShuffleExperiments, RowsAndColumnsAreThePapers) {

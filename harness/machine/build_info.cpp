@@ -65,8 +65,12 @@ SourceState ReadSourceState() {
                           " git -C " + ShellWord(sources) + " ";
   SourceState state;
   state.commit = PrintedBy(git + "rev-parse HEAD 2>/dev/null");
+  // New files count: sources are globbed. The same folders as in commit.cmake.
   state.dirty = !state.commit.empty() &&
-                !PrintedBy(git + "status --porcelain --untracked-files=no 2>/dev/null").empty();
+                !PrintedBy(git +
+                           "status --porcelain -- algorithms apps base baselines cmake datasets "
+                           "experiments harness include library CMakeLists.txt 2>/dev/null")
+                     .empty();
   return state;
 }
 

@@ -22,7 +22,7 @@ BuildInfo GetBuildInfo();
 
 struct SourceState {
   std::string commit;  //!< empty: not known
-  bool dirty = false;  //!< files that git tracks were changed
+  bool dirty = false;  //!< sources were changed or are new, against the commit
 };
 //! The sources when this program was built; those of an archive are known too.
 SourceState BuiltSourceState();

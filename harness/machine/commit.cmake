@@ -5,7 +5,9 @@ set(changes "")
 if(EXISTS ${SOURCE}/.git)
   execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${SOURCE}
                   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  execute_process(COMMAND git --no-optional-locks status --porcelain --untracked-files=no WORKING_DIRECTORY ${SOURCE}
+  # New files count: sources are globbed. The same folders as in build_info.cpp.
+  execute_process(COMMAND git --no-optional-locks status --porcelain -- algorithms apps base baselines cmake datasets
+                          experiments harness include library CMakeLists.txt WORKING_DIRECTORY ${SOURCE}
                   OUTPUT_VARIABLE changes OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 else()
   file(STRINGS ${SOURCE}/harness/machine/commit.txt commit REGEX "^[0-9a-f]+$")

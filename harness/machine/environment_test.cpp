@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/temporary_folder.hpp"
@@ -49,6 +51,17 @@ TEST(Environment, SourcesAreThoseThatExperimentsAreReadFrom) {
   setenv("RETABLE_ROOT", folder.path().c_str(), 1);
   EXPECT_EQ(ReadSourceState().commit, "");  // no clone, whatever the one it was built from is now
   EXPECT_EQ(CaptureEnvironment()["git"]["when"], "built");
+  // A new file changes the sources, since they are globbed; notes beside them do not.
+  const std::string git =
+      "git -C '" + folder.path().string() + "' -c user.name=a -c user.email=a@b ";
+  ASSERT_EQ(std::system((git + "init -q && " + git + "commit -q --allow-empty -m first").c_str()),
+            0);
+  std::ofstream(folder.path() / "notes.txt") << "not a source";
+  EXPECT_FALSE(ReadSourceState().dirty);
+  std::filesystem::create_directories(folder.path() / "baselines/shuffle");
+  std::ofstream(folder.path() / "baselines/shuffle/mine.cpp") << "// new";
+  EXPECT_EQ(ReadSourceState().commit.size(), 40u);
+  EXPECT_TRUE(ReadSourceState().dirty);
   unsetenv("RETABLE_ROOT");
 }
 

@@ -169,11 +169,12 @@ class Evaluator {
     return Numeric(tree.text, x);
   }
 
-  // A wrong answer is not left out as what was not measured is: whether it is known is missing.
+  // A method that failed or answered wrongly is not left out as what was not measured is: whether
+  // it is known is missing.
   Any Known(const Tree& tree) {
-    const int wrong_before = wrong_;
+    const int broken_before = broken_;
     if (!IsMissing(Value(tree))) return true;
-    if (wrong_ > wrong_before) return Missing{};
+    if (broken_ > broken_before) return Missing{};
     return false;
   }
 
@@ -201,7 +202,7 @@ class Evaluator {
   }
 
   Any LookUp(const std::string& source, const std::string& row, const std::string& column) {
-    if (source != "paper" && table_.wrong(row, column)) ++wrong_;
+    if (source != "paper" && table_.broken(row, column)) ++broken_;
     for (const Figure& known : figures) {
       if (known.source == source && known.row == row && known.column == column) {
         return FromOptional(known.value);
@@ -293,7 +294,7 @@ class Evaluator {
   const TableView& table_;
   const Figure* scaled_ = nullptr;
   double factor_ = 1;
-  int wrong_ = 0;                                  // look-ups of wrong answers
+  int broken_ = 0;                                 // look-ups of failed or wrong cells
   std::map<std::string, std::vector<Any>> bound_;  // innermost last
 };
 

@@ -58,8 +58,8 @@ class TableView {
   //! Why there is no value, in a few words; by default whether the name is unknown, and the
   //! nearest.
   virtual std::string why_missing(const std::string& row, const std::string& column) const;
-  //! Whether the answer behind the value is wrong; there is no value then.
-  virtual bool wrong(const std::string& /*row*/, const std::string& /*column*/) const {
+  //! Whether the method behind the value failed or answered wrongly; there is no value then.
+  virtual bool broken(const std::string& /*row*/, const std::string& /*column*/) const {
     return false;
   }
   //! Why the value is a time that is not steady (harness/run/steadiness.hpp); else empty.

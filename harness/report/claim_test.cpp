@@ -27,7 +27,7 @@ class FakeTable : public TableView {
     if (found == measured.end() || (source == "paper" && row == "KLL")) return {};
     return found->second * (source == "paper" ? 1.1 : source == "low" ? 0.9 : 1);
   }
-  bool wrong(const std::string& row, const std::string&) const override { return row == "wrong"; }
+  bool broken(const std::string& row, const std::string&) const override { return row == "broken"; }
 };
 
 std::string Check(std::string_view check) {
@@ -171,15 +171,15 @@ TEST(Expression, QuantifiersOverMissingData) {
   }
 }
 
-TEST(Expression, AWrongAnswerIsNeitherKnownNorLeftOut) {
-  const std::string both = R"~(all(r in ["ME-naive (l=15)", "wrong"] if known()~";
+TEST(Expression, WhatFailedOrIsWrongIsNeitherKnownNorLeftOut) {
+  const std::string both = R"~(all(r in ["ME-naive (l=15)", "broken"] if known()~";
   EXPECT_EQ(Check(both + R"~(cell(r, "NIAE")): cell(r, "NIAE") < 1))~"), "NO-DATA");
   EXPECT_EQ(Check(both + R"~(2 * cell(r, "NIAE")): cell(r, "NIAE") > 1))~"), "FAILS");
   EXPECT_EQ(Check(both + R"~(paper(r, "NIAE")): paper(r, "NIAE") < 1))~"), "HOLDS");
-  EXPECT_EQ(Check(R"~(known(low("wrong", "NIAE")))~"), "NO-DATA");
-  EXPECT_EQ(Check(R"~(not known(cell("wrong", "NIAE") < 1))~"), "NO-DATA");
-  EXPECT_EQ(Check(R"~(cell("wrong", "NIAE") < 1 or not known(cell("nobody", "NIAE")))~"), "HOLDS");
-  EXPECT_EQ(Check(R"~(known(cell("wrong", "NIAE") < 1 or true))~"), "HOLDS");
+  EXPECT_EQ(Check(R"~(known(low("broken", "NIAE")))~"), "NO-DATA");
+  EXPECT_EQ(Check(R"~(not known(cell("broken", "NIAE") < 1))~"), "NO-DATA");
+  EXPECT_EQ(Check(R"~(cell("broken", "NIAE") < 1 or not known(cell("nobody", "NIAE")))~"), "HOLDS");
+  EXPECT_EQ(Check(R"~(known(cell("broken", "NIAE") < 1 or true))~"), "HOLDS");
 }
 
 TEST(Expression, ResultsCarryTheirFigures) {

@@ -46,9 +46,9 @@ class View final : public TableView {
     return source == "cell" ? cell->value : source == "low" ? cell->ci_low : cell->ci_high;
   }
 
-  bool wrong(const std::string& row, const std::string& column) const override {
+  bool broken(const std::string& row, const std::string& column) const override {
     const TableCell* cell = table_.Find(row, column);
-    return cell && cell->wrong;
+    return cell && cell->broken;
   }
   std::string why_unsteady(const std::string& row, const std::string& column) const override {
     const TableCell* cell = table_.Find(row, column);

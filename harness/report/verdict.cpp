@@ -68,7 +68,9 @@ bool LiesInBand(const Verdict& v) {
 std::string ToleranceText(const PublishedCell& cell) {
   if (cell.trials > 0) return "the sampling error of " + std::to_string(cell.trials) + " trials";
   if (cell.absolute)
-    return FormatNumber(cell.tolerance) + (cell.unit.empty() ? "" : " " + cell.unit);
+    return FormatNumber(cell.tolerance) + (cell.unit.empty()  ? ""
+                                           : cell.unit == "%" ? " percentage points"
+                                                              : " " + cell.unit);
   const double percent = std::round(cell.tolerance * 1e6) / 1e4;
   return FormatNumber(percent) + " %";
 }

@@ -14,7 +14,7 @@
 //!                 speed here beside that of the paper's machine, and the two machines' memory
 //!                 bandwidths or numbers of cores beside each other.
 //!   MATCH         the measured 95 % interval lies in what agrees with the paper (Agrees() of
-//!                 paper_cells.hpp: value and tolerance), so that noise never helps; a value
+//!                 paper_cells.hpp: value and tolerance), so that noise does not help; a value
 //!                 without an interval stands for itself, and so does one against a bound. Or every
 //!                 sample failed, and the paper's cell is noted as "failed" too.
 //!   TREND         it differs, what it says does not: the side or order below holds, and measured

@@ -3,6 +3,8 @@
 //! What the error protocol explains: one game for each row or image, and what is known of the
 //! answers.
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +31,16 @@ struct Problem {
     return AtMost("largest disagreement of what is known twice", disagreement, 1e-6, checked);
   }
 };
+
+//! Whether an answer has one finite value for each player.
+inline bool IsComplete(std::span<const double> values, int players) {
+  return values.size() == static_cast<std::size_t>(players) &&
+         std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+//! What is said of an answer that is not complete.
+inline harness::Verification Incomplete() {
+  return AtMost("answers without one finite value for each player", 1, 0, "definition");
+}
 
 //! A data set as the games use it: adult in one-hot codes (107 columns), cal_housing in
 //! scikit-learn's form, others as they are. @throws std::invalid_argument without a target that

@@ -47,21 +47,30 @@ class Trials {
  public:
   explicit Trials(const Problem& problem) : problem_(problem) {}
 
-  // `estimate`: game to estimate, of this trial.
+  // `estimate`: game to estimate, of this trial. @return whether all answers are complete
   template <class Estimate>
-  void Run(const Estimate& estimate) {
+  bool Run(const Estimate& estimate) {
     Estimates all;
-    for (std::size_t r = 0; r < problem_.games.size(); ++r) {
-      if (r == 0) {
-        const shapley::CountingGame counted(*problem_.games[0]);
-        Append(estimate(counted, r), all);
-        evaluations_.samples.push_back(static_cast<double>(counted.evaluations()));
-        unique_.samples.push_back(static_cast<double>(counted.unique()));
-      } else {
-        Append(estimate(*problem_.games[r], r), all);
-      }
+    const auto append = [&](const shapley::ShapleyEstimate& answer) {
+      all.insert(all.end(), answer.values.begin(), answer.values.end());
+      return IsComplete(answer.values, problem_.features);
+    };
+    const shapley::CountingGame counted(*problem_.games[0]);
+    if (!append(estimate(counted, 0))) return false;
+    evaluations_.samples.push_back(static_cast<double>(counted.evaluations()));
+    unique_.samples.push_back(static_cast<double>(counted.unique()));
+    for (std::size_t r = 1; r < problem_.games.size(); ++r) {
+      if (!append(estimate(*problem_.games[r], r))) return false;
     }
     trials_.push_back(std::move(all));
+    return true;
+  }
+
+  // A marginal evaluation asks for two values.
+  harness::Verification WithinBudget(std::int64_t budget) const {
+    return AtMost("values asked for",
+                  *std::max_element(evaluations_.samples.begin(), evaluations_.samples.end()),
+                  2 * static_cast<double>(budget), "twice the budget");
   }
 
   std::vector<harness::Metric> Metrics() const {
@@ -93,10 +102,6 @@ class Trials {
   }
 
  private:
-  static void Append(const shapley::ShapleyEstimate& estimate, Estimates& all) {
-    all.insert(all.end(), estimate.values.begin(), estimate.values.end());
-  }
-
   const Problem& problem_;
   std::vector<Estimates> trials_;
   harness::Metric evaluations_{"evaluations", "values"};
@@ -139,17 +144,26 @@ harness::Outcome Measure(const harness::CellConfig& asked, const Problem& proble
   Trials trials(problem);
   for (std::int64_t repeat = 0; repeat < cell.repeats; ++repeat) {
     const auto seed = static_cast<std::uint64_t>(cell.seed * 1000003 + repeat * 1009);
+    bool complete = false;
     if (sampler) {
       const auto n = static_cast<std::size_t>(2 * (budget / (problem.features + 1)));
       const auto sample = sampler->sample(n, problem.features, seed);
-      trials.Run([&](const shapley::Game& game, std::size_t) {
+      complete = trials.Run([&](const shapley::Game& game, std::size_t) {
         return shapley::EstimateFromPermutations(game, sample);
       });
     } else {
-      trials.Run([&](const shapley::Game& game, std::size_t r) {
+      complete = trials.Run([&](const shapley::Game& game, std::size_t r) {
         return estimator->estimate(game, budget, seed + r);
       });
     }
+    if (!complete) {
+      outcome.verification = Incomplete();
+      return outcome;
+    }
+  }
+  if (const auto spent = trials.WithinBudget(budget); !spent.ok) {
+    outcome.verification = spent;
+    return outcome;
   }
   outcome.metrics = trials.Metrics();
   if (problem.games.size() == 1) outcome.curves = {trials.FirstValues()};

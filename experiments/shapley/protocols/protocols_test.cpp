@@ -150,6 +150,52 @@ TEST(ExternalEstimator, AsksForValuesAndAnswers) {
   }
 }
 
+// An estimator whose answer is short by a value, not finite, or had for too many evaluations.
+class Faulty final : public shapley::ShapleyEstimator {
+ public:
+  explicit Faulty(std::string fault) : fault_(std::move(fault)) {}
+
+ protected:
+  shapley::ShapleyEstimate Compute(const shapley::Game& game, int d, std::int64_t budget,
+                                   std::uint64_t seed) const override {
+    const auto honest =
+        Registry<shapley::ShapleyEstimator>::Instance().Make("MC-antithetic", Device::kCpu, {});
+    auto estimate = honest->estimate(game, fault_ == "spends" ? 3 * budget : budget, seed);
+    if (fault_ == "short") estimate.values.resize(static_cast<std::size_t>(d) - 1);
+    if (fault_ == "long") estimate.values.push_back(0);
+    if (fault_ == "nan") estimate.values.back() = std::nan("");
+    return estimate;
+  }
+
+ private:
+  std::string fault_;
+};
+
+TEST(ErrorProtocols, FindIncompleteAnswersAndSpentBudgets) {
+  Registry<shapley::ShapleyEstimator>::Instance().Add(
+      {.name = "Faulty",
+       .device = Device::kCpu,
+       .summary = "of this test",
+       .citation = "",
+       .parameters = {{"fault", std::string("none"), "what is wrong"}},
+       .make = [](const Parameters& p) -> std::unique_ptr<shapley::ShapleyEstimator> {
+         return std::make_unique<Faulty>(TextParameter(p, "fault", "none"));
+       }});
+  for (const char* protocol : {"shapley/error", "shapley/unique"}) {
+    for (const std::string fault : {"none", "short", "long", "nan", "spends"}) {
+      CellConfig cell = CellOf(protocol, "Faulty", "breast_cancer");
+      cell.parameters["fault"] = fault;
+      cell.settings["foreground"] = std::int64_t{2};
+      cell.axes["per_player"] = std::int64_t{4};
+      cell.axes["rows_behind"] = std::int64_t{20};
+      cell.repeats = 2;
+      const Outcome outcome = FindProtocol(protocol).measure(cell);
+      EXPECT_EQ(outcome.verification.ok, fault == "none") << protocol << " " << fault;
+      EXPECT_EQ(outcome.metrics.empty(), fault != "none") << protocol << " " << fault;
+    }
+  }
+}
+
 TEST(ImageProtocols, DigitsAreExplained) {
   CellConfig cell = CellOf("shapley/image_error", "MC-antithetic", "digits");
   if (FindProtocol(cell.protocol).unsupported(cell)) GTEST_SKIP() << "no OpenCV";

@@ -9,6 +9,7 @@
 //! without the counting; games of at most 14 players are tables, so there they are the method's
 //! own. Only problems with exact values.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -64,7 +65,7 @@ class UniqueProtocol final : public harness::Protocol {
     const std::int64_t budget =
         FittedBudget(*problem.games[0], *estimator, surely, allowed, cell.seed);
     outcome.facts["budget"] = budget;
-    Repeat(cell, problem, *estimator, budget, outcome);
+    Repeat(cell, problem, *estimator, budget, allowed, outcome);
     return outcome;
   }
 
@@ -98,7 +99,7 @@ class UniqueProtocol final : public harness::Protocol {
   }
 
   static void Repeat(const harness::CellConfig& cell, const Problem& problem,
-                     const ShapleyEstimator& estimator, std::int64_t budget,
+                     const ShapleyEstimator& estimator, std::int64_t budget, std::int64_t allowed,
                      harness::Outcome& outcome) {
     using Clock = std::chrono::steady_clock;
     harness::Metric mse{"mse", "margin^2"}, unique{"unique", "coalitions"};
@@ -109,6 +110,10 @@ class UniqueProtocol final : public harness::Protocol {
       const auto start = Clock::now();
       for (std::size_t r = 0; r < problem.games.size(); ++r) {
         const auto values = estimator.estimate(*problem.games[r], budget, seed + r).values;
+        if (!IsComplete(values, problem.features)) {
+          outcome.verification = Incomplete();
+          return;
+        }
         for (std::size_t i = 0; i < values.size(); ++i) {
           squares += std::pow(values[i] - problem.exact[r][i], 2);
         }
@@ -122,6 +127,14 @@ class UniqueProtocol final : public harness::Protocol {
       estimator.estimate(counted, budget, seed);
       unique.samples.push_back(static_cast<double>(counted.unique()));
       asked.samples.push_back(static_cast<double>(counted.evaluations()));
+    }
+    // The budget fits the coalitions of the first seeds; those of others differ a little.
+    const auto spent = AtMost("different coalitions",
+                              *std::max_element(unique.samples.begin(), unique.samples.end()),
+                              1.1 * static_cast<double>(allowed), "those allowed, and a tenth");
+    if (!spent.ok) {
+      outcome.verification = spent;
+      return;
     }
     outcome.metrics = {mse, unique, asked, time};
     // Each value asked for is looked up at least.
