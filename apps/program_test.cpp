@@ -102,6 +102,9 @@ TEST_P(Endings, IsAStatusNotTheEndOfTheRun) {
   ExpectContains(TidyStatus(), ending.status);
   ExpectContains(TidyStatus(), ending.reason);
   ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "good,1");
+  const Result strict = Run("check --out out --strict");
+  EXPECT_EQ(strict.code, 4);
+  ExpectContains(strict.text, "1 in all; the first: ");
   // A failure is measured again, the good one is not.
   ExpectContains(RunProbe().text, "1 measured, 1 stored before");
 }

@@ -155,9 +155,11 @@ Verb MakeCheckVerb(const Context& context) {
                         "a recording's name: its tables are made again from its archive of cells, "
                         "and exit 4 where one differs")
             ->excludes(folder);
-        verb.add_flag("--strict", a->strict,
-                      "exit 4 when a verdict is MISMATCH, ORDER-ONLY or FAILED, or a claim fails; "
-                      "with an archive of cells, where a failing claim has no note");
+        verb.add_flag(
+            "--strict", a->strict,
+            "exit 4 when a verdict is MISMATCH, ORDER-ONLY or FAILED, a claim fails, or a cell "
+            "gave no right answer; "
+            "with an archive of cells, where a failing claim has no note");
         verb.add_flag(
             "--rewrite", a->rewrite,
             "a recording: write its tables, verdicts and claims as its archive gives them by now");

@@ -255,6 +255,11 @@ std::string ArtifactCell::status() const {
   return record ? record->outcome.status : "missing";
 }
 
+bool ArtifactCell::broken() const {
+  const std::string is = status();
+  return is != "ok" && is != "not_run" && is != "missing" && is != "skipped";
+}
+
 std::string ArtifactCell::reason() const {
   if (!not_run.empty()) return not_run;
   if (record) return record->outcome.reason;

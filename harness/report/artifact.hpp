@@ -32,6 +32,8 @@ struct ArtifactCell {
   std::string status() const;
   std::string reason() const;
   bool ok() const { return record && record->outcome.status == "ok"; }
+  //! Ended without an answer, or with a wrong one.
+  bool broken() const;
 };
 
 struct Artifact {

@@ -269,7 +269,12 @@ Scoreboard JudgeFolder(const std::string& folder, bool write, const std::string&
   for (Artifact& artifact : LoadArtifacts(folder)) {
     if (!today.empty()) Declare(artifact, declared);
     for (const Origin& origin : OriginsOf(artifact)) ++all.board.origins[origin.Text()];
-    for (const ArtifactCell& cell : artifact.cells) all.board.damaged |= !cell.problem.empty();
+    for (const ArtifactCell& cell : artifact.cells) {
+      all.board.damaged |= !cell.problem.empty();
+      if (!cell.broken()) continue;
+      all.board.broken[cell.key] = fmt::format("{} {} on {}: {}", artifact.id, cell.config.label,
+                                               cell.config.dataset, cell.status());
+    }
     JudgeArtifact(artifact, write, all);
   }
   if (write) {
@@ -285,7 +290,7 @@ bool Scoreboard::FailsStrictly() const {
   for (const char* name : {"MISMATCH", "ORDER-ONLY", "FAILED"}) {
     if (verdicts.contains(name) || settings.contains(name)) return true;
   }
-  return !noted_claims.empty() || !unnoted_claims.empty();
+  return !noted_claims.empty() || !unnoted_claims.empty() || !broken.empty();
 }
 
 Scoreboard JudgeResults(const std::string& folder) {

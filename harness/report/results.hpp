@@ -38,13 +38,16 @@ struct Scoreboard {
   std::map<std::string, int> claims;    //!< "HOLDS" -> 9
   //! "quantiles/table2 naive-degrades: text (figures)", with a note or without.
   std::vector<std::string> noted_claims, unnoted_claims;
-  std::vector<std::string> failed;     //!< "quantiles/table2 [row, column]: reason"
-  std::map<std::string, Lack> lacks;   //!< what published cells that were not run need
+  std::vector<std::string> failed;    //!< "quantiles/table2 [row, column]: reason"
+  std::map<std::string, Lack> lacks;  //!< what published cells that were not run need
+  //! Cells without a right answer: key -> "quantiles/table2 KLL on iris: crash".
+  std::map<std::string, std::string> broken;
   bool damaged = false;                //!< a cell's file is damaged, and counts as not measured
   int partial = 0;                     //!< published cells not judged while cells are unmeasured
   std::map<std::string, int> origins;  //!< Origin::Text() -> artifacts with cells of it
 
-  //! Something was not reproduced: MISMATCH, ORDER-ONLY, FAILED, or a claim that fails.
+  //! Something was not reproduced: MISMATCH, ORDER-ONLY, FAILED, a claim that fails, or a cell
+  //! without a right answer.
   bool FailsStrictly() const;
 };
 

@@ -145,10 +145,8 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
   return cell;
 }
 
-// Ended without an answer, or with a wrong one.
 bool IsBroken(const ArtifactCell* cell) {
-  const std::string status = cell->status();
-  return status != "ok" && status != "not_run" && status != "missing" && status != "skipped";
+  return cell->broken();
 }
 
 std::ptrdiff_t CountOf(const std::vector<const ArtifactCell*>& cells, const char* status) {
