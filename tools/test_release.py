@@ -66,6 +66,12 @@ class Release(unittest.TestCase):
             written = out.stat().st_mtime_ns
             built()
             self.assertEqual(out.stat().st_mtime_ns, written, "the same commit compiles nothing again")
+            (source / "notes.txt").write_text("not a source")
+            self.assertEqual(built()[1], "false")
+            (source / "apps").mkdir()
+            (source / "apps/new.cpp").write_text("a source that git does not track")
+            self.assertEqual(built()[1], "true")
+            (source / "apps/new.cpp").unlink()
             (source / "a.cpp").write_text("third")
             self.assertEqual(built(), (git("rev-parse", "HEAD"), "true"))
             (source / ".git").rename(source / "git")

@@ -65,9 +65,9 @@ SourceState ReadSourceState() {
                           " git -C " + ShellWord(sources) + " ";
   SourceState state;
   state.commit = PrintedBy(git + "rev-parse HEAD 2>/dev/null");
-  // New files count: sources are globbed. The same folders as in commit.cmake.
+  // New files count, too, where sources are globbed: the same folders as in commit.cmake.
   state.dirty = !state.commit.empty() &&
-                !PrintedBy(git +
+                !PrintedBy(git + "status --porcelain --untracked-files=no 2>/dev/null; " + git +
                            "status --porcelain -- algorithms apps base baselines cmake datasets "
                            "experiments harness include library CMakeLists.txt 2>/dev/null")
                      .empty();
