@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -145,10 +146,6 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
   return cell;
 }
 
-bool IsBroken(const ArtifactCell* cell) {
-  return cell->broken();
-}
-
 std::ptrdiff_t CountOf(const std::vector<const ArtifactCell*>& cells, const char* status) {
   return std::count_if(cells.begin(), cells.end(),
                        [&](const ArtifactCell* cell) { return cell->status() == status; });
@@ -172,11 +169,11 @@ std::string Joined(const std::string& a, const std::string& b) {
 TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
   TableCell absent;
   std::map<std::string, int> reasons;
-  absent.broken = std::any_of(cells.begin(), cells.end(), IsBroken);
+  absent.broken = std::any_of(cells.begin(), cells.end(), std::mem_fn(&ArtifactCell::broken));
   absent.wrong = CountOf(cells, "wrong_result") > 0;
   absent.partial = Unmeasured(cells);
   for (const ArtifactCell* cell : cells) {
-    if (IsBroken(cell) != absent.broken) continue;
+    if (cell->broken() != absent.broken) continue;
     const std::string status = cell->status();
     ++reasons[status == "not_run" ? cell->reason() : status + ": " + cell->reason()];
   }
@@ -265,7 +262,7 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
   }
   cell.partial = Unmeasured(cells);
   if (!cell.has_value) return cell;
-  const auto broken = std::count_if(cells.begin(), cells.end(), IsBroken);
+  const auto broken = std::count_if(cells.begin(), cells.end(), std::mem_fn(&ArtifactCell::broken));
   const auto not_run = CountOf(cells, "not_run");
   if (broken > 0) cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
   if (not_run > 0 && artifact.coverage_total == 0) {  // else the coverage tells

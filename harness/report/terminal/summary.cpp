@@ -178,13 +178,13 @@ std::string ScoreboardText(const Scoreboard& board) {
     if (!silent) text += fmt::format("  {:<13}{:>6}\n", name, count);
   }
   for (const auto& line : board.failed) text += "  failed: " + line + "\n";
+  for (const auto& line : board.noted_claims) text += "  fails: " + line + "\n";
+  for (const auto& line : board.unnoted_claims) text += "  fails without a note: " + line + "\n";
   if (!board.broken.empty()) {
     text += fmt::format("cells without a right answer\n  {} in all; the first: {}: {}\n",
                         board.broken.size(), board.broken.begin()->first.substr(0, 12),
                         board.broken.begin()->second);
   }
-  for (const auto& line : board.noted_claims) text += "  fails: " + line + "\n";
-  for (const auto& line : board.unnoted_claims) text += "  fails without a note: " + line + "\n";
   for (const auto& [origin, artifacts] : board.origins) {
     text += fmt::format("measured with {}: {} artifact{}\n", origin, artifacts,
                         artifacts == 1 ? "" : "s");
