@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <random>
 
 namespace retable::harness {
@@ -202,6 +203,20 @@ TEST(Coverage, OfTheMean) {
   const double normal = Coverage(
       100, 1.0, [&](std::uint64_t t) { return MeanInterval(Draw(5001, t, Exponential), t); });
   EXPECT_GE(normal, 0.88);
+}
+
+// What docs/reading-a-report.md says of few samples.
+TEST(Coverage, OfTheMeanOfFewSamples) {
+  const std::map<std::size_t, double> told = {{3, 0.73}, {5, 0.83}, {10, 0.91}, {25, 0.94}};
+  for (const auto& [n, coverage] : told) {
+    const double share = Coverage(4000, 0.0, [n = n](std::uint64_t t) {
+      const auto draw = [](std::mt19937_64& random) {
+        return std::normal_distribution<double>()(random);
+      };
+      return MeanInterval(Draw(n, t, draw), t);
+    });
+    EXPECT_NEAR(share, coverage, 0.015) << n;
+  }
 }
 
 TEST(Coverage, OfThePairedRatioUnderDrift) {
