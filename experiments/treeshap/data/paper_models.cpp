@@ -247,9 +247,13 @@ TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
                          const std::vector<float>& values, std::int64_t rows) {
   const fs::path path = CachePath(model, TrainingKey(model, frame.sha256, rows));
   if (!fs::exists(path)) {
-    AtomicFile file(path);
-    file.Write(Train(model, frame, values, static_cast<std::size_t>(rows)));
-    file.Commit();
+    // A trainer takes all processors, and several beside each other wait for one another's threads.
+    const FileLock one_at_a_time(path.parent_path() / "training.lock");
+    if (!fs::exists(path)) {
+      AtomicFile file(path);
+      file.Write(Train(model, frame, values, static_cast<std::size_t>(rows)));
+      file.Commit();
+    }
   }
   const std::string bytes = ReadWhole(path);
   return model.trainer.empty() ? retable::treeshap::ReadXgboostUbj(bytes)
