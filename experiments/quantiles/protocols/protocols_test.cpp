@@ -4,9 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
 
+#include "algorithms/quantiles/quantile_sketch.hpp"
 #include "experiments/common/plan_testing.hpp"
+#include "experiments/quantiles/data/columns.hpp"
 #include "harness/protocol.hpp"
+#include "harness/run/correctness_gate.hpp"
 
 namespace retable::harness {
 namespace {
@@ -91,6 +97,68 @@ TEST(NiaeProtocol, AMethodThatCannotAnswerIsAFailedSample) {
   int failures = 0;
   for (double e : outcome.metrics.front().samples) failures += std::isnan(e) ? 1 : 0;
   EXPECT_GT(failures, 50);
+}
+
+// Counts what it is fed, and answers NaN once.
+class AnswersNan final : public quantiles::QuantileSketch {
+ public:
+  void update(std::span<const float> values) override { count_ += values.size(); }
+  void update(std::span<const double> values) override { count_ += values.size(); }
+  void merge(const QuantileSketch&) override {}
+  std::size_t count() const override { return count_; }
+  std::size_t bytes() const override { return sizeof(count_); }
+  std::unique_ptr<QuantileSketch> empty_clone() const override {
+    return std::make_unique<AnswersNan>();
+  }
+
+ protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override {
+    std::vector<double> answers(phis.begin(), phis.end());
+    answers[answers.size() / 2] = std::nan("");
+    return answers;
+  }
+
+ private:
+  std::size_t count_ = 0;
+};
+
+TEST(AccuracyProtocols, ANanThatIsNoDeclaredFailureIsAWrongResult) {
+  Registry<quantiles::QuantileSketch>::Instance().Add(
+      {.name = "AnswersNan",
+       .summary = "of this test",
+       .citation = "",
+       .parameters = {},
+       .make = [](const Parameters&) { return std::make_unique<AnswersNan>(); }});
+  for (const char* protocol : {"quantiles/niae", "quantiles/bytes", "quantiles/stream"}) {
+    CellConfig cell = CellOf(protocol, "AnswersNan", "synthetic normal(0,1)");
+    cell.axes["size"] = std::int64_t{1000};
+    EXPECT_EQ(Gate(FindProtocol(protocol).measure(cell)).status, "wrong_result") << protocol;
+  }
+}
+
+TEST(NiaeProtocol, MissingValuesOfAColumnReachNoSketch) {
+  CellConfig cell = CellOf("quantiles/niae", "Sorted", "synthetic missing(0.5)");
+  cell.axes["size"] = std::int64_t{1000};
+  experiments::ForEachInput(cell, [](const experiments::SketchInput& input) {
+    EXPECT_LT(input.values.size(), 1000u);
+    for (const float x : input.values) EXPECT_FALSE(std::isnan(x));
+  });
+}
+
+TEST(SplitProtocol, NanAmongTheImpuritiesIsAWrongResult) {
+  CellConfig cell = CellOf("quantiles/split", "mean", "synthetic normal(0,1)");
+  cell.axes["size"] = std::int64_t{500};
+  cell.axes["bins"] = std::int64_t{8};
+  EXPECT_EQ(Gate(FindProtocol(cell.protocol).measure(cell)).status, "ok");
+  cell.dataset = "synthetic normal(0,1e200)";  // its squares overflow
+  EXPECT_EQ(Gate(FindProtocol(cell.protocol).measure(cell)).status, "wrong_result");
+  cell.algorithm = "exact";
+  EXPECT_EQ(Gate(FindProtocol(cell.protocol).measure(cell)).status, "ok");
+  // One label on each side of the only threshold: the best split leaves no impurity.
+  cell.dataset = "synthetic normal(0,1)";
+  cell.axes["size"] = std::int64_t{2};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  for (const double loss : experiments::MetricOf(outcome, "loss").samples) EXPECT_EQ(loss, 0);
 }
 
 TEST(StreamProtocol, CentralMomentsHoldFarFromZeroAndTheReferencesAgree) {
