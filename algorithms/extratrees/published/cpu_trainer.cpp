@@ -1,141 +1,91 @@
-
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
-#include "algorithms/extratrees/published/trainer.hpp"
+#include "algorithms/extratrees/published/growth.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::extratrees::published {
 namespace {
 
-//! Host memory behind a View.
-struct Memory {
-  std::vector<float> columns, minimum, maximum, cut;
-  std::vector<Cell> nodes;
-  std::vector<std::int32_t> batch_pos, length, done, branch, valid, num_valid, feature, left, right,
-      best, scratch;
-};
-
-View MakeView(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
-              std::uint32_t classes, const ForestOptions& options, Sampling sampling, Memory& m) {
-  View v = SizesOf(data, classes, options, sampling);
-  const std::size_t trees = v.shape.trees;
-  const auto take = [](auto& memory, std::size_t count) {
-    memory.resize(count);
-    return memory.data();
-  };
-  m.columns = Transposed(data);
-  v.data = {data.values, m.columns.data(), labels.data()};
-  v.nodes = take(m.nodes, trees * v.capacity * kFields);
-  v.progress.batch_pos = take(m.batch_pos, trees * v.shape.rows);
-  v.progress.length = take(m.length, trees);
-  v.progress.done = take(m.done, trees);
-  v.progress.branch = take(m.branch, trees);
-  v.scan.minimum = take(m.minimum, trees * v.shape.features);
-  v.scan.maximum = take(m.maximum, trees * v.shape.features);
-  v.scan.valid = take(m.valid, trees * v.shape.features);
-  v.scan.num_valid = take(m.num_valid, trees);
-  v.draws.feature = take(m.feature, trees * v.shape.k);
-  v.draws.cut = take(m.cut, trees * v.shape.k);
-  v.draws.left_count = take(m.left, trees * v.shape.k * classes);
-  v.draws.right_count = take(m.right, trees * v.shape.k * classes);
-  v.draws.best = take(m.best, trees);
-  v.draws.scratch = take(m.scratch, trees * classes);
-  return v;
-}
-
-class Steps {
+class HostClock {
  public:
-  Steps(View view, Memory& memory) : v_(view), memory_(memory) {}
-
-  void Run(std::int64_t max_steps) {
-    ForTrees("kernel_initialize_trees", [&](std::uint32_t t) { InitializeTree(v_, t); });
-    std::int32_t longest = 1;
-    for (std::int32_t pos = 0; pos < longest; ++pos) {
-      if (max_steps > 0 && pos >= max_steps) {
-        parts.push_back({"stopped", static_cast<std::uint64_t>(pos), 0});
-        return;
-      }
-      Step(pos);
-      longest = *std::max_element(v_.progress.length, v_.progress.length + v_.shape.trees);
-      if (static_cast<std::uint32_t>(longest) + 2 > v_.capacity) GrowCapacity();
-    }
+  void Begin() { last_ = std::chrono::steady_clock::now(); }
+  void Mark(const char* name) {
+    const auto now = std::chrono::steady_clock::now();
+    AddTo(parts, name, std::chrono::duration<double>(now - last_).count());
+    last_ = now;
   }
-
-  const View& view() const { return v_; }
+  void End() {}
   std::vector<PartTime> parts;
 
  private:
-  void Step(std::int32_t pos) {
-    ForTrees("kernel_advance_trees", [&](std::uint32_t t) {
-      for (std::uint32_t i = 0; i < v_.shape.rows; ++i) Advance(v_, t, i);
-    });
-    ForTrees("kernel_refresh_tree_is_done", [&](std::uint32_t t) { RefreshDone(v_, t, pos); });
-    ForTrees("kernel_check_node_termination",
-             [&](std::uint32_t t) { CheckTermination(v_, t, pos); });
-    ForTrees("kernel_collect_min_max", [&](std::uint32_t t) {
-      for (std::uint32_t f = 0; f < v_.shape.features; ++f) CollectMinMax(v_, t, f, pos);
-    });
-    ForTrees("kernel_collect_num_valid_feat", [&](std::uint32_t t) { CollectNumValid(v_, t); });
-    ForTrees("kernel_depopulate_valid_feat_idx", [&](std::uint32_t t) {
-      for (std::uint32_t f = 0; f < v_.shape.features; ++f) DepopulateValid(v_, t, f);
-    });
-    ForTrees("kernel_populate_valid_feat_idx", [&](std::uint32_t t) { PopulateValid(v_, t); });
-    ForTrees("kernel_populate_feat_cut", [&](std::uint32_t t) {
-      if (v_.sampling != Sampling::kUniform) SampleInOrder(v_, t, pos);
-      for (std::uint32_t k = 0; k < v_.shape.k; ++k) PopulateFeatCut(v_, t, k, pos);
-    });
-    ForTrees("kernel_populate_class_counts", [&](std::uint32_t t) {
-      for (std::uint32_t k = 0; k < v_.shape.k; ++k) PopulateClassCounts(v_, t, k, pos);
-    });
-    ForTrees("kernel_place_best_feat_cuts", [&](std::uint32_t t) { PlaceBest(v_, t); });
-    ForTrees("kernel_update_trees", [&](std::uint32_t t) { UpdateTree(v_, t, pos); });
+  std::chrono::steady_clock::time_point last_;
+};
+
+template <class T>
+using HostArray = std::vector<T>;
+
+class Host {
+ public:
+  Host(const FeatureMatrix& data, std::span<const std::uint32_t> labels, const View& sizes)
+      : view(sizes) {
+    const auto take = [](auto& array, std::size_t count) {
+      array.resize(count);
+      return array.data();
+    };
+    Reserve(memory_, take, view);
+    memory_.columns = Transposed(data);
+    view.data = {data.values, memory_.columns.data(), labels.data()};
   }
 
-  template <class Body>
-  void ForTrees(const char* name, const Body& body) {
-    const auto start = std::chrono::steady_clock::now();
-    ParallelFor(v_.shape.trees, [&](std::size_t t) { body(static_cast<std::uint32_t>(t)); });
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    PartTime& part = PartNamed(parts, name);
-    ++part.calls;
-    part.seconds += time.count();
+  template <auto kFunction, std::uint32_t Shape::*kElements, class... Position>
+  void Run(Rule<kFunction, kElements>, Position... position) {
+    ParallelFor(view.shape.trees, [&](std::size_t t) {
+      const auto tree = static_cast<std::uint32_t>(t);
+      if constexpr (kElements == nullptr) {
+        kFunction(view, tree, position...);
+      } else {
+        for (std::uint32_t i = 0; i < view.shape.*kElements; ++i) {
+          kFunction(view, tree, i, position...);
+        }
+      }
+    });
   }
 
-  //! Doubles M, as the report's trees array grows with the largest tree.
+  std::int32_t Longest() const {
+    return *std::max_element(view.progress.length, view.progress.length + view.shape.trees);
+  }
+
   void GrowCapacity() {
-    const std::uint32_t bigger = 2 * v_.capacity;
-    std::vector<Cell> nodes(std::size_t{v_.shape.trees} * bigger * kFields);
-    for (std::size_t t = 0; t < v_.shape.trees; ++t) {
-      std::copy_n(v_.nodes + t * v_.capacity * kFields, std::size_t{v_.capacity} * kFields,
+    const std::uint32_t bigger = 2 * view.capacity;
+    std::vector<Cell> nodes(std::size_t{view.shape.trees} * bigger * kFields);
+    for (std::size_t t = 0; t < view.shape.trees; ++t) {
+      std::copy_n(view.nodes + t * view.capacity * kFields, std::size_t{view.capacity} * kFields,
                   nodes.data() + t * bigger * kFields);
     }
     memory_.nodes.swap(nodes);
-    v_.nodes = memory_.nodes.data();
-    v_.capacity = bigger;
+    view.nodes = memory_.nodes.data();
+    view.capacity = bigger;
   }
 
-  View v_;
-  Memory& memory_;
+  View view;
+  HostClock clock;
+
+ private:
+  Memory<HostArray> memory_;
 };
 
 }  // namespace
 
 std::unique_ptr<FittedForest> PublishedCpu::fit(const FeatureMatrix& data, const Targets& targets,
                                                 const ForestOptions& options) {
-  const std::uint32_t classes = CheckPublished(data, targets, options);
-  Memory memory;
-  std::optional<Steps> steps;
+  const View sizes = CheckPublished(data, targets, options, settings_.sampling);
+  std::unique_ptr<FittedForest> fitted;
   WithThreads(threads_, [&] {
-    steps.emplace(MakeView(data, targets.labels, classes, options, settings_.sampling, memory),
-                  memory);
-    steps->Run(settings_.max_steps);
+    Host host(data, targets.labels, sizes);
+    GrowTrees(host, settings_.max_steps);
+    fitted = Fitted(host.view, std::move(host.clock.parts));
   });
-  const View& view = steps->view();
-  auto fitted = std::make_unique<HostForest>(ExportForest(view));
-  fitted->parts = steps->parts;
-  fitted->memory = CountMemory(data.rows, data.columns, view.shape.trees, view.capacity);
   return fitted;
 }
 

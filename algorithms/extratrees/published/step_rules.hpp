@@ -97,6 +97,10 @@ RETABLE_HD void InitializeTree(const View& v, std::uint32_t tree) {
   v.progress.done[tree] = 0;
 }
 
+RETABLE_HD void InitializePosition(const View& v, std::uint32_t tree, std::uint32_t sample) {
+  v.progress.batch_pos[std::size_t{tree} * v.shape.rows + sample] = 0;
+}
+
 //! Moves a sample down by at most one level.
 RETABLE_HD void Advance(const View& v, std::uint32_t tree, std::uint32_t sample) {
   std::int32_t& at = v.progress.batch_pos[std::size_t{tree} * v.shape.rows + sample];
@@ -328,6 +332,10 @@ RETABLE_HD std::int32_t Traverse(const View& v, std::uint32_t tree, std::uint32_
     if (next == at) return at;
     at = next;
   }
+}
+
+RETABLE_HD void GoToLeaf(const View& v, std::uint32_t tree, std::uint32_t row) {
+  v.progress.batch_pos[std::size_t{tree} * v.shape.rows + row] = Traverse(v, tree, row);
 }
 
 }  // namespace retable::extratrees::published

@@ -14,8 +14,8 @@ Sampling ParseSampling(const std::string& name) {
   throw std::invalid_argument("sampling \"" + name + "\" is none of uniform, binomial, normal");
 }
 
-std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
-                             const ForestOptions& options) {
+View CheckPublished(const FeatureMatrix& data, const Targets& targets, const ForestOptions& options,
+                    Sampling sampling) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
   if (targets.regression() || !targets.weights.empty()) {
     throw std::invalid_argument(
@@ -38,11 +38,6 @@ std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
     throw std::invalid_argument(
         "the published method grows full trees on all rows: no limits, no bootstrap");
   }
-  return classes;
-}
-
-View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptions& options,
-             Sampling sampling) {
   View view{};
   view.shape = {static_cast<std::uint32_t>(data.rows), static_cast<std::uint32_t>(data.columns),
                 classes, static_cast<std::uint32_t>(options.n_trees),
@@ -53,11 +48,11 @@ View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptio
   return view;
 }
 
-PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name) {
-  for (PartTime& part : parts) {
-    if (part.name == name) return part;
-  }
-  return parts.emplace_back(PartTime{name, 0, 0});
+void AddTo(std::vector<PartTime>& parts, const std::string& name, double seconds) {
+  auto part = std::ranges::find(parts, name, &PartTime::name);
+  if (part == parts.end()) part = parts.insert(part, {name, 0, 0});
+  ++part->calls;
+  part->seconds += seconds;
 }
 
 std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64_t features,
@@ -141,12 +136,16 @@ Tree ExportTree(const View& v, std::uint32_t tree) {
 
 }  // namespace
 
-Forest ExportForest(const View& view) {
+std::unique_ptr<FittedForest> Fitted(const View& view, std::vector<PartTime> parts) {
   Forest forest;
   forest.columns = view.shape.features;
   forest.classes = view.shape.classes;
   for (std::uint32_t t = 0; t < view.shape.trees; ++t) forest.trees.push_back(ExportTree(view, t));
-  return forest;
+  auto fitted = std::make_unique<HostForest>(std::move(forest));
+  fitted->parts = std::move(parts);
+  fitted->memory =
+      CountMemory(view.shape.rows, view.shape.features, view.shape.trees, view.capacity);
+  return fitted;
 }
 
 }  // namespace retable::extratrees::published

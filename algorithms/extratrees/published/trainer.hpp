@@ -17,24 +17,21 @@ struct Settings {
 //! @throws std::invalid_argument for a name other than "uniform", "binomial", "normal".
 Sampling ParseSampling(const std::string& name);
 
-//! K and the options which the report's algorithm has; refuses those it has not.
+//! The sizes of a fit, without pointers; refuses the options which the report's algorithm has not.
 //! @throws std::invalid_argument for limits, bootstrap, or more trees than threads in a block.
-std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
-                             const ForestOptions& options);
+View CheckPublished(const FeatureMatrix& data, const Targets& targets, const ForestOptions& options,
+                    Sampling sampling);
 
-//! A view of the sizes; its pointers are null.
-View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptions& options,
-             Sampling sampling);
-//! The part of that name, appended if there is none.
-PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name);
+//! One more call of the part of that name, appended if there is none.
+void AddTo(std::vector<PartTime>& parts, const std::string& name, double seconds);
 
 //! Bytes of section VI.B: "X", "X transposed", "batch_pos", "trees" with M nodes a tree.
 std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64_t features,
                                                  std::uint64_t trees, std::uint64_t nodes);
 
 //! The canonical forest. Every leaf votes for one class, so the soft vote is the majority vote.
-//! `view`: host pointers to nodes, lengths and final batch_pos.
-Forest ExportForest(const View& view);
+//! `view`: host pointers to the data, nodes and lengths.
+std::unique_ptr<FittedForest> Fitted(const View& view, std::vector<PartTime> parts);
 
 class PublishedCpu final : public ForestTrainer {
  public:

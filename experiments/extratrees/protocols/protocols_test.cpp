@@ -114,6 +114,7 @@ const std::vector<std::string> kKernels = {"kernel_check_node_termination",
                                            "kernel_collect_num_valid_feat",
                                            "kernel_refresh_tree_is_done",
                                            "kernel_depopulate_valid_feat_idx",
+                                           "kernel_initialize_batch_pos",
                                            "kernel_initialize_trees"};
 
 CellConfig KernelCell(const std::string& kernel) {
