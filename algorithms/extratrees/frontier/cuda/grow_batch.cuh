@@ -52,40 +52,30 @@ template <class Code>
 class BatchGrower {
  public:
   BatchGrower(const Problem<Code>& problem, Buffers& buffers) : p_(problem), buffers_(buffers) {
-    const std::size_t limit = SharedMemoryLimit();
-    const bool shared_counts = p_.sizes.classes <= kSharedCountClasses &&
-                               NodeMemoryBytes(kFewestRows, kBlockWarps, p_.sizes.classes,
-                                               sizeof(Code), true, true) <= limit;
-    if (!shared_counts) p_.rules.steps.class_sorted = true;
-    block_warps_ = shared_counts ? kBlockWarps : 1;
-    block_counted_ = shared_counts;
-    warp_counted_ = shared_counts && !p_.rules.steps.class_sorted;
-    const bool keep = p_.rules.steps.keep_codes;
-    const auto block_bytes = [&](std::uint32_t capacity) {
-      return NodeMemoryBytes(capacity, block_warps_, p_.sizes.classes, sizeof(Code), keep,
-                             block_counted_);
-    };
-    ChooseBlockCapacity(block_bytes, limit);
-    warp_bytes_ = NodeMemoryBytes(kWarpRows / sizeof(Code), 1, p_.sizes.classes, sizeof(Code), keep,
-                                  warp_counted_);
-    AllowSharedMemory(GrowNodes<Code, kBlockWarps>, block_bytes_);
-    AllowSharedMemory(GrowNodes<Code, 1>, std::max(block_bytes_, warp_bytes_));
-    if (!p_.targets.plain) PrepareSums();
+    if (p_.targets.plain) {
+      PrepareNodes();
+    } else if (p_.targets.regression) {
+      PrepareSums<true>();
+    } else {
+      PrepareSums<false>();
+    }
     subtree_blocks_ = static_cast<std::uint32_t>(
         MultiprocessorCount() * BlocksOnMultiprocessor(GrowSubtrees<Code>, 32 * kSubtreeWarps, 0));
   }
 
-  GrowResult Run(DeviceArray<NodeFacts>& to) {
-    Start();
-    std::uint32_t level = 0;
-    for (; counts_[kLarge] + counts_[kBlock] + counts_[kWarp] > 0; ++level) GrowLevel(level);
+  //! @param draw_up_to sums of weights, for a bootstrap by weight, or null
+  GrowResult Run(bool bootstrap, const std::int64_t* draw_up_to, DeviceArray<NodeFacts>& to) {
+    Start(bootstrap, draw_up_to);
+    for (std::uint32_t level = 0; counts_[kLarge] + counts_[kBlock] + counts_[kWarp] > 0; ++level) {
+      GrowLevel(level);
+    }
     Subtrees();
     Mixed();
     NodeFacts* facts = to.Reserve(counts_[kQueues]);
     StateFacts<Code><<<(counts_[kQueues] + 255) / 256, 256>>>(p_, counts_[kQueues], facts);
     RETABLE_CUDA_CHECK(cudaGetLastError());
     RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
-    return {counts_[kQueues], counts_[kMixedLeaf], level};
+    return {counts_[kQueues], counts_[kMixedLeaf]};
   }
 
  private:
@@ -102,7 +92,7 @@ class BatchGrower {
     p_.pool.next[kMixedLeaf] = buffers_.mixed.data();
   }
 
-  void Start() {
+  void Start(bool bootstrap, const std::int64_t* draw_up_to) {
     std::uint32_t zero[kCounters] = {};
     zero[kQueues] = p_.sizes.trees;
     RETABLE_CUDA_CHECK(cudaMemcpy(p_.pool.counters, zero, sizeof(zero), cudaMemcpyHostToDevice));
@@ -123,8 +113,8 @@ class BatchGrower {
       RETABLE_CUDA_CHECK(cudaStreamWaitEvent(stream.get(), forked_.get()));
     }
     LaunchLarge(buffers_.queue[now][0].data());
-    LaunchBlocks(buffers_.queue[now][1].data(), side_[0].get());
-    LaunchWarps(buffers_.queue[now][2].data(), side_[1].get());
+    LaunchNodes(buffers_.queue[now][1].data(), counts_[kBlock], block_, side_[0].get());
+    LaunchNodes(buffers_.queue[now][2].data(), counts_[kWarp], warp_, side_[1].get());
     // A level's subtrees can be grown while the next levels are: enough of them fill the device.
     if (counts_[kSubtree] - grown_subtrees_ >= kSubtreesAtOnce) LaunchSubtrees(side_[2].get());
     for (std::size_t i = 0; i < 2; ++i) {  // subtrees are joined once, after the last level
@@ -150,77 +140,70 @@ class BatchGrower {
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 
-  //! As many rows on chip as fit; nodes of more rows are grown in chunks.
+  //! How the nodes of a queue are grown.
+  struct Group {
+    std::uint32_t warps;         //!< a node's
+    bool counted = false;        //!< class counts are added up in shared memory
+    std::uint32_t capacity = 0;  //!< rows on chip
+    std::size_t bytes = 0;       //!< shared memory
+  };
+
+  //! As many rows on chip as fit; block nodes of more rows are grown in chunks.
   template <class Bytes>
-  void ChooseBlockCapacity(const Bytes& bytes, std::size_t limit) {
-    block_capacity_ = kBlockRows / sizeof(Code);
-    while (block_capacity_ > kFewestRows && bytes(block_capacity_) > limit) block_capacity_ /= 2;
-    block_bytes_ = bytes(block_capacity_);
-  }
-
-  //! The kernels of nodes that keep sums, and their shared memory.
-  template <bool kRegression>
-  void PrepareSumsKernels() {
-    AllowSharedMemory(GrowSums<Code, kBlockWarps, kRegression>, block_bytes_);
-    AllowSharedMemory(GrowSums<Code, 1, kRegression>, std::max(block_bytes_, warp_bytes_));
-  }
-  void PrepareSums() {
-    block_warps_ =
-        p_.targets.regression || p_.sizes.classes <= kSharedSumsClasses ? kBlockWarps : 1;
-    const auto block_bytes = [this](std::uint32_t capacity) {
-      return SumsMemoryBytes(capacity, block_warps_, p_.sizes.classes, sizeof(Code),
-                             p_.targets.regression);
-    };
-    ChooseBlockCapacity(block_bytes, SharedMemoryLimit());
-    warp_bytes_ = SumsMemoryBytes(kWarpRows / sizeof(Code), 1, p_.sizes.classes, sizeof(Code),
-                                  p_.targets.regression);
-    if (p_.targets.regression) {
-      PrepareSumsKernels<true>();
-    } else {
-      PrepareSumsKernels<false>();
+  void ChooseCapacities(const Bytes& bytes) {
+    block_.capacity = kBlockRows / sizeof(Code);
+    while (block_.capacity > kFewestRows && bytes(block_) > SharedMemoryLimit()) {
+      block_.capacity /= 2;
     }
+    warp_.capacity = kWarpRows / sizeof(Code);
+    block_.bytes = bytes(block_);
+    warp_.bytes = bytes(warp_);
   }
 
+  void PrepareNodes() {
+    FrontierSteps& steps = p_.rules.steps;
+    const bool shared_counts = p_.sizes.classes <= kSharedCountClasses &&
+                               NodeMemoryBytes(kFewestRows, kBlockWarps, p_.sizes.classes,
+                                               sizeof(Code), true, true) <= SharedMemoryLimit();
+    if (!shared_counts) steps.class_sorted = true;
+    block_ = {shared_counts ? kBlockWarps : 1, shared_counts};
+    warp_ = {1, shared_counts && !steps.class_sorted};
+    ChooseCapacities([&](const Group& g) {
+      return NodeMemoryBytes(g.capacity, g.warps, p_.sizes.classes, sizeof(Code), steps.keep_codes,
+                             g.counted);
+    });
+    AllowSharedMemory(GrowNodes<Code, kBlockWarps>, block_.bytes);
+    AllowSharedMemory(GrowNodes<Code, 1>, std::max(block_.bytes, warp_.bytes));
+  }
+
+  template <bool kRegression>
+  void PrepareSums() {
+    block_ = {kRegression || p_.sizes.classes <= kSharedSumsClasses ? kBlockWarps : 1};
+    warp_ = {1};
+    ChooseCapacities([&](const Group& g) {
+      return SumsMemoryBytes(g.capacity, g.warps, p_.sizes.classes, sizeof(Code), kRegression);
+    });
+    AllowSharedMemory(GrowSums<Code, kBlockWarps, kRegression>, block_.bytes);
+    AllowSharedMemory(GrowSums<Code, 1, kRegression>, std::max(block_.bytes, warp_.bytes));
+  }
+
+  void LaunchNodes(const Task* tasks, std::uint32_t count, const Group& g, cudaStream_t stream) {
+    if (count == 0) return;
+    if (g.warps == 1) return LaunchNodes<1>(tasks, count, g, stream);
+    LaunchNodes<kBlockWarps>(tasks, count, g, stream);
+  }
   template <int kWarps>
-  void LaunchSums(const Task* tasks, std::uint32_t count, std::uint32_t capacity, std::size_t bytes,
-                  cudaStream_t stream) {
+  void LaunchNodes(const Task* tasks, std::uint32_t count, const Group& g, cudaStream_t stream) {
     const std::uint32_t fields = SumsFields(p_.sizes.classes, p_.targets.regression, kWarps);
-    if (p_.targets.regression) {
+    if (p_.targets.plain) {
+      GrowNodes<Code, kWarps><<<count, 32 * kWarps, g.bytes, stream>>>(
+          p_, tasks, g.capacity, p_.rules.steps.keep_codes, g.counted);
+    } else if (p_.targets.regression) {
       GrowSums<Code, kWarps, true>
-          <<<count, 32 * kWarps, bytes, stream>>>(p_, tasks, capacity, fields);
+          <<<count, 32 * kWarps, g.bytes, stream>>>(p_, tasks, g.capacity, fields);
     } else {
       GrowSums<Code, kWarps, false>
-          <<<count, 32 * kWarps, bytes, stream>>>(p_, tasks, capacity, fields);
-    }
-  }
-
-  void LaunchBlocks(const Task* tasks, cudaStream_t stream) {
-    const std::uint32_t count = counts_[kBlock];
-    if (count == 0) return;
-    const std::uint32_t capacity = block_capacity_;
-    if (!p_.targets.plain && block_warps_ == kBlockWarps) {
-      LaunchSums<kBlockWarps>(tasks, count, capacity, block_bytes_, stream);
-    } else if (!p_.targets.plain) {
-      LaunchSums<1>(tasks, count, capacity, block_bytes_, stream);
-    } else if (block_warps_ == kBlockWarps) {
-      GrowNodes<Code, kBlockWarps><<<count, 32 * kBlockWarps, block_bytes_, stream>>>(
-          p_, tasks, capacity, p_.rules.steps.keep_codes, block_counted_);
-    } else {
-      GrowNodes<Code, 1><<<count, 32, block_bytes_, stream>>>(p_, tasks, capacity,
-                                                              p_.rules.steps.keep_codes, false);
-    }
-    RETABLE_CUDA_CHECK(cudaGetLastError());
-  }
-
-  void LaunchWarps(const Task* tasks, cudaStream_t stream) {
-    const std::uint32_t count = counts_[kWarp];
-    if (count == 0) return;
-    const std::uint32_t capacity = kWarpRows / sizeof(Code);
-    if (!p_.targets.plain) {
-      LaunchSums<1>(tasks, count, capacity, warp_bytes_, stream);
-    } else {
-      GrowNodes<Code, 1><<<count, 32, warp_bytes_, stream>>>(
-          p_, tasks, capacity, p_.rules.steps.keep_codes, warp_counted_);
+          <<<count, 32 * kWarps, g.bytes, stream>>>(p_, tasks, g.capacity, fields);
     }
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
@@ -256,31 +239,19 @@ class BatchGrower {
   Problem<Code> p_;
   Buffers& buffers_;
   std::uint32_t counts_[kCounters] = {};
-  std::uint32_t block_warps_ = 0;
+  Group block_{}, warp_{};
   std::uint32_t subtree_blocks_ = 0;
   std::uint32_t grown_subtrees_ = 0;
   CudaStream side_[3];
   CudaEvent joined_[3] = {CudaEvent(cudaEventDisableTiming), CudaEvent(cudaEventDisableTiming),
                           CudaEvent(cudaEventDisableTiming)};
   CudaEvent forked_{cudaEventDisableTiming};
-  bool block_counted_ = false;
-  bool warp_counted_ = false;
-  std::uint32_t block_capacity_ = 0;
-  std::size_t block_bytes_ = 0;
-  std::size_t warp_bytes_ = 0;
-
- public:
-  bool bootstrap = false;
-  const std::int64_t* draw_up_to = nullptr;  //!< bootstrap by weight
 };
 
 template <class Code>
 GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
                      const std::int64_t* draw_up_to, DeviceArray<NodeFacts>& facts) {
-  BatchGrower<Code> grower(problem, buffers);
-  grower.bootstrap = bootstrap;
-  grower.draw_up_to = draw_up_to;
-  return grower.Run(facts);
+  return BatchGrower<Code>(problem, buffers).Run(bootstrap, draw_up_to, facts);
 }
 
 }  // namespace retable::extratrees::frontier

@@ -111,7 +111,6 @@ struct Buffers {
 struct GrowResult {
   std::uint32_t nodes = 0;
   std::uint32_t mixed = 0;
-  std::uint32_t levels = 0;
 };
 
 //! Lines as they were uploaded become codes, in place, and are transposed into columns: values

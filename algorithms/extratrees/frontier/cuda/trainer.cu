@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <exception>
+#include <future>
 #include <iterator>
-#include <thread>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
@@ -260,21 +259,12 @@ void GrowShard(const FitPlan& plan, DeviceState& state, Shard& shard) {
 void GrowShards(const FitPlan& plan, std::vector<std::unique_ptr<DeviceState>>& states,
                 std::vector<Shard>& shards) {
   if (shards.size() == 1) return GrowShard(plan, *states[0], shards[0]);
-  std::vector<std::exception_ptr> problems(shards.size());
-  std::vector<std::thread> threads;
+  std::vector<std::future<void>> growing;
   for (std::size_t d = 0; d < shards.size(); ++d) {
-    threads.emplace_back([&, d] {
-      try {
-        GrowShard(plan, *states[d], shards[d]);
-      } catch (...) {
-        problems[d] = std::current_exception();
-      }
-    });
+    growing.push_back(
+        std::async(std::launch::async, [&, d] { GrowShard(plan, *states[d], shards[d]); }));
   }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& problem : problems) {
-    if (problem != nullptr) std::rethrow_exception(problem);
-  }
+  for (std::future<void>& shard : growing) shard.get();
 }
 
 }  // namespace
