@@ -14,14 +14,7 @@ namespace {
 
 constexpr float kFeatureThreshold = 1e-7f;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-
-//! NumPy's RandomState.randint(0, 2^31 - 1): 31 bits, drawn again when out of range.
-std::uint32_t RandInt31(std::mt19937& generator) {
-  for (;;) {
-    const auto bits = static_cast<std::uint32_t>(generator()) & 0x7FFFFFFFu;
-    if (bits <= 0x7FFFFFFEu) return bits;
-  }
-}
+constexpr std::uint32_t kSeeds = 0x7FFFFFFF;  //!< seeds of trees and generators are below
 
 //! NumPy's RandomState.randint(0, n): as many bits as n - 1 has, drawn again when out of range.
 std::uint32_t RandBelow(std::mt19937& generator, std::uint32_t n) {
@@ -512,7 +505,7 @@ Tree GrowTree(const Matrix& matrix, const Targets& targets, std::uint32_t classe
     weights = counts.data();
   }
   std::mt19937 tree_random(tree_seed);
-  const std::uint32_t seed = RandInt31(tree_random);
+  const std::uint32_t seed = RandBelow(tree_random, kSeeds);
   if (targets.regression()) {
     return Grower<SquaredErrorSums>(matrix, targets, weights, classes, options, seed).Grow();
   }
@@ -561,7 +554,7 @@ std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& da
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::mt19937 forest_random(static_cast<std::uint32_t>(options.seed));
   std::vector<std::uint32_t> seeds;
-  for (int t = 0; t < options.n_trees; ++t) seeds.push_back(RandInt31(forest_random));
+  for (int t = 0; t < options.n_trees; ++t) seeds.push_back(RandBelow(forest_random, kSeeds));
   WithThreads(threads_, [&] {
     Matrix matrix{data.values, data.columns, 1, data.rows, data.columns};
     std::vector<float> columns;

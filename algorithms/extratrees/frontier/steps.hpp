@@ -2,6 +2,9 @@
 //! @file
 //! The ladder of the GPU's frontier: which of its steps a fit takes.
 
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
 #include <string>
 
 namespace retable::extratrees {
@@ -14,8 +17,13 @@ struct FrontierSteps {
   bool columns = true;       //!< large nodes read columns; else rows, one block a node
 };
 
-//! Steps by name: "frontier", "class-sorted", "subtrees", "on-chip", "columns" (all of them).
-//! @throws std::invalid_argument for another name.
-FrontierSteps ParseFrontierSteps(const std::string& name);
+//! Steps by the name of the last one taken. @throws std::invalid_argument for another name.
+inline FrontierSteps ParseFrontierSteps(const std::string& name) {
+  const char* rungs[] = {"frontier", "class-sorted", "subtrees", "on-chip", "columns"};
+  const auto rung = std::ranges::find(rungs, name) - std::begin(rungs);
+  if (rung < 5) return {rung >= 1, rung >= 2, rung >= 3, rung >= 4};
+  throw std::invalid_argument("steps \"" + name +
+                              "\" is none of frontier, class-sorted, subtrees, on-chip, columns");
+}
 
 }  // namespace retable::extratrees

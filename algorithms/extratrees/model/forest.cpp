@@ -137,14 +137,6 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
   return forest;
 }
 
-void SendMissingToLarger(Tree& tree) {
-  for (TreeNode& node : tree.nodes) {
-    if (node.feature < 0) continue;
-    node.missing_left = tree.nodes[static_cast<std::size_t>(node.left)].samples >
-                        tree.nodes[static_cast<std::size_t>(node.right)].samples;
-  }
-}
-
 int Tree::Depth() const {
   std::vector<int> depth(nodes.size(), 0);
   int deepest = 0;
@@ -321,12 +313,7 @@ std::vector<std::uint32_t> Forest::Predict(const float* rows, std::size_t n) con
   if (regression) throw std::invalid_argument("a regression forest has values, not classes");
   std::vector<double> proba(n * classes);
   PredictProba(rows, n, proba.data());
-  std::vector<std::uint32_t> labels(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double* mine = proba.data() + i * classes;
-    labels[i] = static_cast<std::uint32_t>(std::max_element(mine, mine + classes) - mine);
-  }
-  return labels;
+  return LikeliestClasses(proba, classes);
 }
 
 std::vector<double> Forest::FeatureImportances() const {
@@ -365,6 +352,15 @@ double Forest::MeanDepth() const {
   double sum = 0;
   for (const Tree& tree : trees) sum += tree.Depth();
   return trees.empty() ? 0 : sum / static_cast<double>(trees.size());
+}
+
+std::vector<std::uint32_t> LikeliestClasses(std::span<const double> proba, std::uint32_t classes) {
+  std::vector<std::uint32_t> labels(proba.size() / classes);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const double* mine = proba.data() + i * classes;
+    labels[i] = static_cast<std::uint32_t>(std::max_element(mine, mine + classes) - mine);
+  }
+  return labels;
 }
 
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth) {

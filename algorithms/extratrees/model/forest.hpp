@@ -114,9 +114,6 @@ struct Tree {
   int Depth() const;
 };
 
-//! Missing values go to the child with more samples (scikit-learn's rule where none was seen).
-void SendMissingToLarger(Tree& tree);
-
 //! One part of a fit that was timed.
 struct PartTime {
   std::string name;
@@ -156,6 +153,9 @@ int ValueBits(double largest, int trees);
 //! @throws std::invalid_argument where a forest that was read has more value_bits than that, or a
 //! node with two parents
 void CheckRead(const Forest& forest);
+
+//! The likeliest class of each row of fractions, the lowest of equals.
+std::vector<std::uint32_t> LikeliestClasses(std::span<const double> proba, std::uint32_t classes);
 
 //! Fraction of equal entries.
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth);

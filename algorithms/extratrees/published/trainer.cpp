@@ -130,7 +130,12 @@ Tree ExportTree(const View& v, std::uint32_t tree) {
     }
     out.nodes.push_back(node);
   }
-  SendMissingToLarger(out);
+  // Missing values go to the child with more samples, scikit-learn's rule where none was seen.
+  for (TreeNode& node : out.nodes) {
+    if (node.feature < 0) continue;
+    node.missing_left = out.nodes[static_cast<std::size_t>(node.left)].samples >
+                        out.nodes[static_cast<std::size_t>(node.right)].samples;
+  }
   return out;
 }
 

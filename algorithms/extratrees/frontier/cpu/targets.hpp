@@ -41,6 +41,22 @@ class ClassRuns {
   }
   const std::vector<Run>& runs() const { return runs_; }
 
+  //! Makes a leaf of a node: its class, or each class's part(from, end), a fraction of the samples.
+  template <class Part>
+  void WriteLeaf(const std::uint32_t* ids, std::uint32_t count, TreeNode& leaf, Tree& tree,
+                 const Part& part) {
+    leaf.value = Find(ids, count)[0].label;
+    if (runs_.size() == 1) return;
+    const std::size_t row = tree.leaf_values.size();
+    leaf.value = kMixed | static_cast<std::uint32_t>(row / matrix_.classes);
+    tree.leaf_values.resize(row + matrix_.classes, 0.0);
+    std::uint32_t from = 0;
+    for (const auto& [c, end] : runs_) {
+      tree.leaf_values[row + c] = part(from, end);
+      from = end;
+    }
+  }
+
  private:
   const EncodedMatrix& matrix_;
   std::vector<Run> runs_;
@@ -110,17 +126,8 @@ class PlainClasses {
   }
 
   void Leaf(const Node&, const std::uint32_t* ids, std::uint32_t n, TreeNode& leaf, Tree& tree) {
-    const auto& runs = runs_.Find(ids, n);
-    leaf.value = runs[0].label;
-    if (runs.size() == 1) return;
-    const std::size_t row = tree.leaf_values.size();
-    leaf.value = kMixed | static_cast<std::uint32_t>(row / matrix_.classes);
-    tree.leaf_values.resize(row + matrix_.classes, 0.0);
-    std::uint32_t from = 0;
-    for (const auto& [c, end] : runs) {
-      tree.leaf_values[row + c] = DivRn(end - from, n);
-      from = end;
-    }
+    runs_.WriteLeaf(ids, n, leaf, tree,
+                    [&](std::uint32_t from, std::uint32_t end) { return DivRn(end - from, n); });
   }
 
  private:
@@ -201,18 +208,10 @@ class WeighedClasses {
 
   void Leaf(const Node& node, const std::uint32_t* ids, std::uint32_t n, TreeNode& leaf,
             Tree& tree) {
-    const auto& runs = runs_.Find(ids, n);
-    leaf.value = runs[0].label;
-    if (runs.size() == 1) return;
-    const std::size_t row = tree.leaf_values.size();
-    leaf.value = kMixed | static_cast<std::uint32_t>(row / matrix_.classes);
-    tree.leaf_values.resize(row + matrix_.classes, 0.0);
-    std::uint32_t from = 0;
-    for (const auto& [c, end] : runs) {
-      tree.leaf_values[row + c] =
-          DivRn(static_cast<double>(Sum(ids + from, end - from)), static_cast<double>(node.weight));
-      from = end;
-    }
+    runs_.WriteLeaf(ids, n, leaf, tree, [&](std::uint32_t from, std::uint32_t end) {
+      return DivRn(static_cast<double>(Sum(ids + from, end - from)),
+                   static_cast<double>(node.weight));
+    });
   }
 
  private:

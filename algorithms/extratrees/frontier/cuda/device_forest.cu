@@ -281,15 +281,9 @@ std::vector<std::uint32_t> DeviceForest::predict(const float* rows, std::size_t 
   if (empty_.regression) {
     throw std::invalid_argument("a regression forest has values, not classes");
   }
-  const std::uint32_t classes = empty_.classes;
-  std::vector<double> proba(n * classes);
+  std::vector<double> proba(n * empty_.classes);
   predict_proba(rows, n, proba.data());
-  std::vector<std::uint32_t> labels(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double* p = proba.data() + i * classes;
-    labels[i] = static_cast<std::uint32_t>(std::max_element(p, p + classes) - p);
-  }
-  return labels;
+  return LikeliestClasses(proba, empty_.classes);
 }
 
 struct DeviceVotes::State {
