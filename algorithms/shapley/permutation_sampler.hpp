@@ -30,6 +30,10 @@ struct PermutationSample {
     const auto d = static_cast<std::size_t>(dimension);
     return std::span(orders).subspan(i * d, d);
   }
+  std::span<std::int32_t> order(std::size_t i) {
+    const auto d = static_cast<std::size_t>(dimension);
+    return std::span(orders).subspan(i * d, d);
+  }
   double weight(std::size_t i) const {
     return weights.empty() ? 1.0 / static_cast<double>(count()) : weights[i];
   }

@@ -6,8 +6,8 @@ namespace retable::shapley {
 
 BinaryBoostingOptions BoostingOf(const Parameters& parameters, int depth) {
   BinaryBoostingOptions options;
-  options.rounds = IntParameter(parameters, "rounds", options.rounds);
-  options.depth = IntParameter(parameters, "depth", depth);
+  options.rounds = IntParameter(parameters, "rounds", options.rounds, 1);
+  options.depth = IntParameter(parameters, "depth", depth, 1);
   return options;
 }
 

@@ -26,6 +26,7 @@ struct BinaryBoostingOptions {
 };
 
 //! From a method's parameters "rounds" and "depth", whose default depths differ.
+//! @throws std::invalid_argument for a number below 1
 BinaryBoostingOptions BoostingOf(const Parameters& parameters, int depth);
 
 //! A player that has to be in, or out.

@@ -1,7 +1,6 @@
 #include "baselines/shapley/coalitions.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -9,17 +8,6 @@
 #include <string>
 
 namespace retable::shapley {
-
-void Complement(int d, std::span<std::uint64_t> mask) {
-  for (auto& word : mask) word = ~word;
-  if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
-}
-
-int Coalitions::size(std::size_t k) const {
-  int ones = 0;
-  for (const std::uint64_t word : mask(k)) ones += std::popcount(word);
-  return ones;
-}
 
 void Coalitions::AddComplement(std::size_t k) {
   for (std::size_t w = 0; w < words_; ++w) bits_.push_back(bits_[k * words_ + w]);

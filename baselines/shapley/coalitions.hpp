@@ -33,16 +33,6 @@ class Draws {
   std::uint64_t stream_, next_ = 0;
 };
 
-inline bool Has(std::span<const std::uint64_t> mask, std::size_t player) {
-  return ((mask[player / 64] >> (player % 64)) & 1) != 0;
-}
-inline void LetIn(std::span<std::uint64_t> mask, std::size_t player) {
-  mask[player / 64] |= std::uint64_t{1} << (player % 64);
-}
-
-//! Makes a coalition of d players that of all others.
-void Complement(int d, std::span<std::uint64_t> mask);
-
 //! Coalitions of d players, one after the other.
 class Coalitions {
  public:
@@ -50,7 +40,7 @@ class Coalitions {
   int dimension() const { return d_; }
   std::size_t count() const { return bits_.size() / words_; }
   bool has(std::size_t k, std::size_t player) const { return Has(mask(k), player); }
-  int size(std::size_t k) const;
+  int size(std::size_t k) const { return SizeOf(mask(k)); }
   std::span<const std::uint64_t> mask(std::size_t k) const {
     return std::span(bits_).subspan(k * words_, words_);
   }

@@ -86,9 +86,6 @@ class FittedPermutations final : public ShapleyEstimator {
     if (kind != FitKind::kTrees && trees.depth > 16) {
       throw std::invalid_argument("depth: at most 16 where fit is odd or pairs");
     }
-    if (trees.rounds < 1 || trees.depth < 1) {
-      throw std::invalid_argument("rounds and depth of the trees: at least one");
-    }
   }
 
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {

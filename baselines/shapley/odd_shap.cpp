@@ -58,9 +58,7 @@ class OddShap final : public ShapleyEstimator {
           std::unique_ptr<PermutationSampler> sampler)
       : per_term_(per_term), trees_(trees), sampler_(std::move(sampler)) {
     if (per_term < 3) throw std::invalid_argument("coalitions_per_term: at least three");
-    if (trees.rounds < 1 || trees.depth < 1 || trees.depth > 16) {
-      throw std::invalid_argument("rounds of at least one, depth of 1 to 16");
-    }
+    if (trees.depth > 16) throw std::invalid_argument("depth: at most 16");
   }
 
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {

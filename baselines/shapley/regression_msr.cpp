@@ -15,7 +15,6 @@
 //! variance for values of one size. Witter, Liu, Musco 2025; Wang and Jia 2023 (maximum sample
 //! reuse).
 
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -47,9 +46,7 @@ struct Fit {
 // Equal parts of the worth: the estimate before anything is fitted.
 Fit EqualShares(int d, const Ends& ends) {
   const auto value = [d, ends](std::span<const std::uint64_t> mask) {
-    int size = 0;
-    for (const std::uint64_t word : mask) size += std::popcount(word);
-    return ends.none + ends.worth() * size / d;
+    return ends.none + ends.worth() * SizeOf(mask) / d;
   };
   return {value, std::vector<double>(static_cast<std::size_t>(d), ends.worth() / d)};
 }
@@ -107,9 +104,6 @@ class RegressionMsr final : public ShapleyEstimator {
         folds_(static_cast<std::size_t>(proxy == Proxy::kNone ? 1 : folds)),
         trees_(trees) {
     if (folds < 2) throw std::invalid_argument("folds: at least two are needed");
-    if (trees.rounds < 1 || trees.depth < 1) {
-      throw std::invalid_argument("rounds and depth of the trees: at least one");
-    }
   }
 
   ShapleyEstimate Compute(const Game& game, int d, std::int64_t budget,

@@ -31,14 +31,12 @@ struct Mean {
 // One of all coalitions of `size` others of this player, with the player or without.
 void AroundPlayer(Draws& draws, int d, int player, int size, bool with,
                   std::span<std::uint64_t> mask) {
+  std::vector<std::uint64_t> others(CoalitionWords(d - 1));
+  UniformCoalition(draws, d - 1, size, others);
   std::fill(mask.begin(), mask.end(), 0);
-  for (int j = d - 1 - size; j < d - 1; ++j) {
-    const auto place = [&](std::uint64_t k) {
-      return static_cast<std::size_t>(k) + (static_cast<int>(k) >= player ? 1 : 0);
-    };
-    std::size_t who = place(draws.Below(static_cast<std::uint64_t>(j) + 1));
-    if (Has(mask, who)) who = place(static_cast<std::uint64_t>(j));
-    LetIn(mask, who);
+  for (int k = 0; k + 1 < d; ++k) {
+    if (!Has(others, static_cast<std::size_t>(k))) continue;
+    LetIn(mask, static_cast<std::size_t>(k < player ? k : k + 1));
   }
   if (with) LetIn(mask, static_cast<std::size_t>(player));
 }

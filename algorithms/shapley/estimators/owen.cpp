@@ -36,8 +36,8 @@ class Owen final : public ShapleyEstimator {
     constexpr std::size_t kTogether = 8192;  // words of coalitions, at least
     std::vector<std::uint64_t> masks;
     std::vector<double> weights;
-    const auto add = [&](const std::vector<bool>& set, double weight) {
-      AppendMarginals(set, masks);
+    const auto add = [&](const std::vector<std::uint64_t>& set, double weight) {
+      AppendMarginals(d, set, masks);
       weights.push_back(weight);
       if (masks.size() >= kTogether) AskFor(game, masks, weights, sum);
     };
@@ -51,7 +51,7 @@ class Owen final : public ShapleyEstimator {
                              static_cast<std::uint64_t>(point * kRuns + run));
         add(set, weight);
         if (!halved_) continue;
-        for (auto&& player : set) player = !player;
+        Complement(d, set);
         add(set, weight);
       }
     }
@@ -62,26 +62,25 @@ class Owen final : public ShapleyEstimator {
  private:
   std::int64_t MarginalsPerPoint(int d) const { return kRuns * d * (halved_ ? 2 : 1); }
 
-  static std::vector<bool> RandomSet(int d, double q, std::uint64_t seed, std::uint64_t index) {
+  static std::vector<std::uint64_t> RandomSet(int d, double q, std::uint64_t seed,
+                                              std::uint64_t index) {
     const Philox4x32 random = Philox4x32::FromSeed(seed);
-    std::vector<bool> in(static_cast<std::size_t>(d));
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      in[i] = UniformDouble(
-                  random.Block((index << 20) + i / 2, kOwenStream).half(i % 2 == 0 ? 0 : 1)) < q;
+    std::vector<std::uint64_t> set(CoalitionWords(d), 0);
+    for (int i = 0; i < d; ++i) {
+      const auto player = static_cast<std::size_t>(i);
+      const PhiloxBlock block = random.Block((index << 20) + player / 2, kOwenStream);
+      if (UniformDouble(block.half(i % 2)) < q) LetIn(set, player);
     }
-    return in;
+    return set;
   }
 
   // The set with one player changed, for each player, and the set.
-  static void AppendMarginals(const std::vector<bool>& set, std::vector<std::uint64_t>& masks) {
-    const std::size_t d = set.size(), words = CoalitionWords(static_cast<int>(d));
-    std::vector<std::uint64_t> mask(words, 0);
-    for (std::size_t i = 0; i < d; ++i) {
-      if (set[i]) mask[i / 64] |= std::uint64_t{1} << (i % 64);
-    }
-    for (std::size_t i = 0; i <= d; ++i) {
-      masks.insert(masks.end(), mask.begin(), mask.end());
-      if (i < d) masks[masks.size() - words + i / 64] ^= std::uint64_t{1} << (i % 64);
+  static void AppendMarginals(int d, const std::vector<std::uint64_t>& set,
+                              std::vector<std::uint64_t>& masks) {
+    for (int i = 0; i <= d; ++i) {
+      const std::size_t at = masks.size();
+      masks.insert(masks.end(), set.begin(), set.end());
+      if (i < d) masks[at + static_cast<std::size_t>(i) / 64] ^= std::uint64_t{1} << (i % 64);
     }
   }
 
@@ -93,10 +92,9 @@ class Owen final : public ShapleyEstimator {
     EvaluateChecked(game, masks, values);
     for (std::size_t s = 0; s < weights.size(); ++s) {
       const double* v = values.data() + s * (d + 1);
-      const std::uint64_t* set = masks.data() + (s * (d + 1) + d) * words;
+      const auto set = std::span(masks).subspan((s * (d + 1) + d) * words, words);
       for (std::size_t i = 0; i < d; ++i) {
-        const bool in = ((set[i / 64] >> (i % 64)) & 1) != 0;
-        sum.values[i] += weights[s] * (in ? v[d] - v[i] : v[i] - v[d]);
+        sum.values[i] += weights[s] * (Has(set, i) ? v[d] - v[i] : v[i] - v[d]);
       }
     }
     sum.evaluations += static_cast<std::int64_t>(values.size());

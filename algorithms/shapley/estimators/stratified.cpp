@@ -93,7 +93,7 @@ class Stratified final : public ShapleyEstimator {
     for (std::size_t s = 0; s < counts.size(); ++s) {
       for (std::int64_t k = 0; k < counts[s]; ++k, ++draws) {
         UniformOrder(seed, kStratifiedStream, draws, others);
-        WriteMarginal(others, s, words, masks.data() + 2 * words * asked.size());
+        WriteMarginal(others, s, std::span(masks).subspan(2 * words * asked.size(), 2 * words));
         asked.push_back(s);
         if (asked.size() == kTogether) ask();
       }
@@ -102,17 +102,17 @@ class Stratified final : public ShapleyEstimator {
   }
 
   // The coalition of the first others, as many as the position says, without the player and with.
-  static void WriteMarginal(std::span<const std::int32_t> others, std::size_t s, std::size_t words,
-                            std::uint64_t* masks) {
+  static void WriteMarginal(std::span<const std::int32_t> others, std::size_t s,
+                            std::span<std::uint64_t> masks) {
     const std::size_t players = others.size() + 1, player = s / players, position = s % players;
-    std::fill_n(masks, words, 0);
+    const auto without = masks.first(masks.size() / 2), with = masks.last(masks.size() / 2);
+    std::ranges::fill(without, 0);
     for (std::size_t j = 0; j < position; ++j) {
       const auto other = static_cast<std::size_t>(others[j]);
-      const std::size_t who = other + (other >= player ? 1 : 0);
-      masks[who / 64] |= std::uint64_t{1} << (who % 64);
+      LetIn(without, other + (other >= player ? 1 : 0));
     }
-    std::copy_n(masks, words, masks + words);
-    masks[words + player / 64] |= std::uint64_t{1} << (player % 64);
+    std::ranges::copy(without, with.begin());
+    LetIn(with, player);
   }
 };
 

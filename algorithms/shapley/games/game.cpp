@@ -44,7 +44,32 @@ class Table final : public Game {
   std::vector<double> table_;
 };
 
+// The values of all 2^d coalitions, by their masks.
+std::vector<double> AllValues(const Game& game) {
+  const int d = game.dimension();
+  if (d > 20) {
+    throw std::invalid_argument("a table of all coalitions of " + std::to_string(d) +
+                                " players: 20 is the limit");
+  }
+  std::vector<std::uint64_t> masks(std::size_t{1} << d);
+  std::iota(masks.begin(), masks.end(), std::uint64_t{0});
+  std::vector<double> values(masks.size());
+  EvaluateChecked(game, masks, values);
+  return values;
+}
+
 }  // namespace
+
+int SizeOf(std::span<const std::uint64_t> mask) {
+  int ones = 0;
+  for (const std::uint64_t word : mask) ones += std::popcount(word);
+  return ones;
+}
+
+void Complement(int d, std::span<std::uint64_t> mask) {
+  for (auto& word : mask) word = ~word;
+  if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
+}
 
 std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> order) {
   const std::size_t words = CoalitionWords(static_cast<int>(order.size()));
@@ -53,7 +78,7 @@ std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> order) {
   for (const std::int32_t player : order) {
     std::copy(at, at + words, at + words);
     at += words;
-    at[player / 64] |= std::uint64_t{1} << (player % 64);
+    LetIn({at, words}, static_cast<std::size_t>(player));
   }
   return coalitions;
 }
@@ -92,26 +117,16 @@ void WalksChecked(const Game& game, std::span<const std::int32_t> orders,
 }
 
 Ends EndValues(const Game& game) {
-  const auto d = static_cast<std::size_t>(game.dimension());
   const std::size_t words = CoalitionWords(game.dimension());
   std::vector<std::uint64_t> both(2 * words, 0);
-  for (std::size_t i = 0; i < d; ++i) both[words + i / 64] |= std::uint64_t{1} << (i % 64);
+  Complement(game.dimension(), std::span(both).last(words));
   double v[2];
   EvaluateChecked(game, both, v);
   return {v[0], v[1]};
 }
 
 std::unique_ptr<Game> TabulatedGame(const Game& game) {
-  const int d = game.dimension();
-  if (d > 20) {
-    throw std::invalid_argument("a table of all coalitions of " + std::to_string(d) +
-                                " players: 20 is the limit");
-  }
-  std::vector<std::uint64_t> masks(std::size_t{1} << d);
-  std::iota(masks.begin(), masks.end(), std::uint64_t{0});
-  std::vector<double> table(masks.size());
-  EvaluateChecked(game, masks, table);
-  return std::make_unique<Table>(d, std::move(table));
+  return std::make_unique<Table>(game.dimension(), AllValues(game));
 }
 
 void CountingGame::evaluate(std::span<const std::uint64_t> coalitions,
@@ -156,15 +171,12 @@ double FactorialRatio(int a, int b) {
 }
 
 std::vector<double> ExactShapleyValues(const Game& game) {
-  const auto table = TabulatedGame(game);
   const int d = game.dimension();
-  std::vector<std::uint64_t> masks(std::size_t{1} << d);
-  std::iota(masks.begin(), masks.end(), std::uint64_t{0});
-  std::vector<double> v(masks.size()), weight(static_cast<std::size_t>(d));
-  table->evaluate(masks, v);
+  const std::vector<double> v = AllValues(game);
+  std::vector<double> weight(static_cast<std::size_t>(d));
   for (int s = 0; s < d; ++s) weight[static_cast<std::size_t>(s)] = FactorialRatio(s, d - 1 - s);
   std::vector<double> phi(static_cast<std::size_t>(d), 0.0);
-  for (const std::uint64_t mask : masks) {
+  for (std::uint64_t mask = 0; mask < v.size(); ++mask) {
     for (std::size_t i = 0; i < phi.size(); ++i) {
       const std::uint64_t player = std::uint64_t{1} << i;
       if ((mask & player) != 0) continue;

@@ -18,6 +18,17 @@ inline std::size_t CoalitionWords(int d) {
   return (static_cast<std::size_t>(d) + 63) / 64;
 }
 
+inline bool Has(std::span<const std::uint64_t> mask, std::size_t player) {
+  return ((mask[player / 64] >> (player % 64)) & 1) != 0;
+}
+inline void LetIn(std::span<std::uint64_t> mask, std::size_t player) {
+  mask[player / 64] |= std::uint64_t{1} << (player % 64);
+}
+//! How many players are in.
+int SizeOf(std::span<const std::uint64_t> mask);
+//! Makes a coalition of d players that of all others.
+void Complement(int d, std::span<std::uint64_t> mask);
+
 //! A game v with v(coalition) for every coalition. Calls are const and may come from many threads.
 class Game {
  public:

@@ -16,9 +16,8 @@ class MonteCarlo final : public PermutationSampler {
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     PermutationSample sample = EmptySample(n, d);
-    const auto players = static_cast<std::size_t>(d);
     for (std::size_t i = 0; i < n; ++i) {
-      const auto row = std::span(sample.orders).subspan(i * players, players);
+      const auto row = sample.order(i);
       if (!antithetic_ || i % 2 == 0) {
         UniformOrder(seed, kMonteCarloStream, antithetic_ ? i / 2 : i, row);
       } else {

@@ -28,8 +28,7 @@ class Orthogonal final : public PermutationSampler {
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     PermutationSample sample = EmptySample(n, d);
     if (d == 1) return sample;  // the only order there is
-    const auto players = static_cast<std::size_t>(d);
-    const std::size_t side = players - 1;
+    const auto side = static_cast<std::size_t>(d) - 1;
     RandomBasis basis(side);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t in_block = i % (2 * side);
@@ -38,7 +37,7 @@ class Orthogonal final : public PermutationSampler {
       if (in_block % 2 == 1) {
         for (double& x : column) x = -x;
       }
-      NearestOrder(column, std::span(sample.orders).subspan(i * players, players));
+      NearestOrder(column, sample.order(i));
     }
     return sample;
   }

@@ -62,17 +62,16 @@ class Sobol final : public PermutationSampler {
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     PermutationSample sample = EmptySample(n, d);
-    const auto players = static_cast<std::size_t>(d);
     if (d == 2) AlternatePair(sample, seed);
     if (d <= 2) return sample;
-    const std::size_t angles = players - 2;
+    const auto angles = static_cast<std::size_t>(d) - 2;
     const ScrambledSobol sequence(seed, angles, n);
     const SphereFromCube on_sphere(angles, n);
     std::vector<double> u(angles), x(angles + 1);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < angles; ++j) u[j] = CoordinateOf(sequence, i, j);
       on_sphere(u, x);
-      NearestOrder(x, std::span(sample.orders).subspan(i * players, players));
+      NearestOrder(x, sample.order(i));
     }
     if (relabel_) Relabel(sample, seed);
     return sample;
