@@ -39,6 +39,12 @@ void UniformOrder(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
   }
 }
 
+void Relabel(PermutationSample& sample, std::uint64_t seed, std::uint64_t stream) {
+  std::vector<std::int32_t> label(static_cast<std::size_t>(sample.dimension));
+  UniformOrder(seed, stream, 0, label);
+  for (auto& player : sample.orders) player = label[static_cast<std::size_t>(player)];
+}
+
 void OrderOfScores(std::span<const double> scores, std::span<std::int32_t> order) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {

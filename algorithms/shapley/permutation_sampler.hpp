@@ -65,6 +65,9 @@ PermutationSample EmptySample(std::size_t n, int d);
 void UniformOrder(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
                   std::span<std::int32_t> order);
 
+//! Renames the players of all orders alike, by uniform order 0 of that stream.
+void Relabel(PermutationSample& sample, std::uint64_t seed, std::uint64_t stream);
+
 //! Players in ascending order of their scores; equal scores by number. O(d log d).
 void OrderOfScores(std::span<const double> scores, std::span<std::int32_t> order);
 

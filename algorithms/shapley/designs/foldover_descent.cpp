@@ -138,16 +138,12 @@ class FoldoverDescent final : public PermutationSampler {
     }
     PermutationSample sample = EmptySample(n, d);
     const std::vector<std::int32_t> base = BaseOrders(n, d, seed);
-    const auto players = static_cast<std::size_t>(d);
-    std::vector<std::int32_t> label(players);
-    UniformOrder(seed, kFoldoverDescentStream, 0, label);
     for (std::size_t i = 0; i < n; ++i) {
-      const std::int32_t* order = base.data() + i / 2 * players;
-      for (std::size_t k = 0; k < players; ++k) {
-        const std::int32_t player = order[i % 2 == 0 ? k : players - 1 - k];
-        sample.orders[i * players + k] = label[static_cast<std::size_t>(player)];
-      }
+      const auto order = sample.order(i);
+      std::copy_n(base.data() + i / 2 * order.size(), order.size(), order.begin());
+      if (i % 2 == 1) std::ranges::reverse(order);
     }
+    Relabel(sample, seed, kFoldoverDescentStream);
     if (weighted_) {
       sample.weights = OptimalWeights(sample, {KernelKind::kMallows, lambda_, d});
     }

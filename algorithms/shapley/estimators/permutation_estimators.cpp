@@ -76,16 +76,14 @@ class PermutationEstimator final : public ShapleyEstimator {
 };
 
 Method<ShapleyEstimator> Wrap(const std::string& name, std::vector<ParameterInfo> parameters) {
-  Method<ShapleyEstimator> method;
-  method.name = name;
-  method.summary = "marginal contributions along the permutations of " + name;
-  method.citation = "Castro et al. 2009; Mitchell et al. 2022, equation 3";
-  method.parameters = std::move(parameters);
-  method.make = [name](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
-    return std::make_unique<PermutationEstimator>(
-        Registry<PermutationSampler>::Instance().Make(name, Device::kCpu, p));
-  };
-  return method;
+  return {.name = name,
+          .summary = "marginal contributions along the permutations of " + name,
+          .citation = "Castro et al. 2009; Mitchell et al. 2022, equation 3",
+          .parameters = std::move(parameters),
+          .make = [name](const Parameters& p) {
+            return std::make_unique<PermutationEstimator>(
+                Registry<PermutationSampler>::Instance().Make(name, Device::kCpu, p));
+          }};
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -21,7 +21,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kSobolStream = 4, kLabelStream = 15;
+constexpr std::uint64_t kSobolStream = 4;
 constexpr int kBits = 32;
 constexpr std::size_t kMostCoordinates = 3667;
 
@@ -73,7 +73,7 @@ class Sobol final : public PermutationSampler {
       on_sphere(u, x);
       NearestOrder(x, sample.order(i));
     }
-    if (relabel_) Relabel(sample, seed);
+    if (relabel_) Relabel(sample, seed, kSobolLabelStream);
     return sample;
   }
 
@@ -111,12 +111,6 @@ ScrambledSobol::ScrambledSobol(std::uint64_t seed, std::size_t all, std::size_t 
     sequence.seed(static_cast<std::uint32_t>((std::uint64_t{2} << digit) - 2));
     for (std::size_t j = 0; j < all; ++j) directions.push_back(scrambles[j].Turn(sequence()));
   }
-}
-
-void Relabel(PermutationSample& sample, std::uint64_t seed) {
-  std::vector<std::int32_t> label(static_cast<std::size_t>(sample.dimension));
-  UniformOrder(seed, kLabelStream, 0, label);
-  for (auto& player : sample.orders) player = label[static_cast<std::size_t>(player)];
 }
 
 RETABLE_REGISTER(PermutationSampler, sobol,

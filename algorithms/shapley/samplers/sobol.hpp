@@ -10,6 +10,8 @@
 
 namespace retable::shapley {
 
+constexpr std::uint64_t kSobolLabelStream = 15;  //!< names the players anew
+
 //! The first points of Boost.Random's Sobol sequence, 32 bits a coordinate, made random by a linear
 //! scramble (a random lower triangular binary matrix for each coordinate; Matousek 1998) and a
 //! digital shift, which keep its equidistribution and make each point uniform. Both maps are linear
@@ -37,8 +39,5 @@ inline double CoordinateOf(const ScrambledSobol& sequence, std::size_t i, std::s
   return CoordinateOf(sequence.directions.data(), sequence.shift.data(), sequence.coordinates, i,
                       j);
 }
-
-//! Renames the players at random, in all orders alike.
-void Relabel(PermutationSample& sample, std::uint64_t seed);
 
 }  // namespace retable::shapley

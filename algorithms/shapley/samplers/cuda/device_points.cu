@@ -256,7 +256,7 @@ class PointSampler final : public PermutationSampler {
     PermutationSample sample = EmptySample(n, d);
     const std::lock_guard lock(mutex_);
     sobol_ ? device_.Sobol(sample, seed) : device_.Orthogonal(sample, seed);
-    if (relabel_) Relabel(sample, seed);
+    if (relabel_) Relabel(sample, seed, kSobolLabelStream);
     return sample;
   }
 
