@@ -150,7 +150,7 @@ TreeArrays Forest::tree(std::size_t t) const {
     double* value = &arrays.value[i * outputs];
     for (std::size_t c = 0; c < outputs; ++c) {
       if (node.feature < 0) {
-        value[c] = LeafValue(state_->forest, tree, node, static_cast<std::uint32_t>(c));
+        value[c] = tree.LeafValue(node, static_cast<std::uint32_t>(c), state_->forest.classes);
         continue;
       }
       const auto l = static_cast<std::size_t>(node.left), r = static_cast<std::size_t>(node.right);

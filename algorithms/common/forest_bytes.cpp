@@ -4,8 +4,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <set>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "base/parallel.hpp"
@@ -107,33 +109,51 @@ class ByteReader {
   std::size_t at_ = 0;
 };
 
-using Tree = TreeBytes<const std::byte>;
+//! Bytes of a tree behind its two sizes.
+std::size_t TreeBytes(std::size_t nodes, std::size_t values) {
+  return (45 * nodes + 7) / 8 * 8 + 8 * values;
+}
 
-void CheckTree(const ForestHeader& forest, const Tree& tree) {
-  for (std::size_t i = 0; i < tree.nodes; ++i) {
-    RequireBytes(tree.weight[i] >= 0 && std::isfinite(tree.weight[i]), "a weight out of range");
-    const std::int32_t feature = tree.feature[i];
-    const std::uint32_t value = tree.value[i];
-    if (feature < 0 && (value & Tree::kMixed) == 0) {
-      RequireBytes(!forest.regression && value < forest.outputs, "a class that is not there");
-    } else if (feature < 0) {
-      RequireBytes((std::size_t{value & ~Tree::kMixed} + 1) * forest.outputs <= tree.values,
-                   "a leaf's values that are not there");
-    } else {
-      RequireBytes(static_cast<std::uint64_t>(feature) < forest.columns,
-                   "a feature that is not there");
-      RequireBytes(!std::isnan(tree.threshold[i]), "a threshold that is no number");
-      const auto at = static_cast<std::int64_t>(i), n = static_cast<std::int64_t>(tree.nodes);
-      const std::int64_t left = tree.left[i], right = tree.right[i];
-      // Children follow their parent: every traversal ends.
-      RequireBytes(left > at && right > at && left < n && right < n, "a child out of place");
+//! The members of a node in the order of their arrays.
+template <class Call>
+void ForEachField(const Call& call) {
+  call(&ForestNode::threshold);
+  call(&ForestNode::impurity);
+  call(&ForestNode::weight);
+  call(&ForestNode::left);
+  call(&ForestNode::right);
+  call(&ForestNode::feature);
+  call(&ForestNode::samples);
+  call(&ForestNode::value);
+  call(&ForestNode::missing_left);
+}
+
+void WriteTree(const ForestTree& tree, std::byte* at) {
+  std::ranges::copy(std::as_bytes(std::span(tree.leaf_values)),
+                    at + TreeBytes(tree.nodes.size(), 0));
+  ForEachField([&](auto field) {
+    for (const ForestNode& node : tree.nodes) {
+      std::memcpy(at, &(node.*field), sizeof(node.*field));
+      at += sizeof(node.*field);
     }
-  }
-  for (std::size_t i = 0; i < tree.values; ++i) {
-    const double value = tree.leaf_values[i];
-    RequireBytes(forest.regression ? std::isfinite(value) : value >= 0 && value <= 1,
-                 "a leaf's value out of range");
-  }
+  });
+}
+
+ForestTree ReadTree(const std::byte* at, std::size_t nodes, std::size_t values) {
+  ForestTree tree{std::vector<ForestNode>(nodes), std::vector<double>(values)};
+  std::copy_n(at + TreeBytes(nodes, 0), 8 * values,
+              std::as_writable_bytes(std::span(tree.leaf_values)).begin());
+  ForEachField([&](auto field) {
+    for (ForestNode& node : tree.nodes) {
+      if constexpr (std::is_same_v<decltype(field), bool ForestNode::*>) {
+        node.*field = *at != std::byte{0};
+      } else {
+        std::memcpy(&(node.*field), at, sizeof(node.*field));
+      }
+      at += sizeof(node.*field);
+    }
+  });
+  return tree;
 }
 
 void WriteNames(const ForestNames& names, ByteWriter& out) {
@@ -167,6 +187,34 @@ ForestNames ReadNames(ByteReader& in) {
 
 }  // namespace
 
+void CheckTree(const ForestTree& tree, std::uint64_t columns, std::uint32_t outputs,
+               bool regression) {
+  const auto require = [](bool ok, const char* what) {
+    if (!ok) throw std::invalid_argument(std::string("the forest: ") + what);
+  };
+  const auto n = static_cast<std::int64_t>(tree.nodes.size());
+  for (std::int64_t at = 0; at < n; ++at) {
+    const ForestNode& node = tree.nodes[static_cast<std::size_t>(at)];
+    require(node.weight >= 0 && std::isfinite(node.weight), "a weight out of range");
+    if (node.feature < 0 && (node.value & kMixed) == 0) {
+      require(!regression && node.value < outputs, "a class that is not there");
+    } else if (node.feature < 0) {
+      require((std::size_t{node.value & ~kMixed} + 1) * outputs <= tree.leaf_values.size(),
+              "a leaf's values that are not there");
+    } else {
+      require(static_cast<std::uint64_t>(node.feature) < columns, "a feature that is not there");
+      require(!std::isnan(node.threshold), "a threshold that is no number");
+      // Children follow their parent: every traversal ends.
+      require(node.left > at && node.right > at && node.left < n && node.right < n,
+              "a child out of place");
+    }
+  }
+  for (const double value : tree.leaf_values) {
+    require(regression ? std::isfinite(value) : value >= 0 && value <= 1,
+            "a leaf's value out of range");
+  }
+}
+
 void CheckNames(const ForestNames& names, std::size_t outputs, std::size_t columns) {
   const auto require = [](bool ok, const char* what) {
     if (!ok) throw std::invalid_argument(std::string("the forest's names: ") + what);
@@ -188,7 +236,7 @@ std::uint32_t ForestChecksum(std::span<const std::byte> bytes) {
   return Crc32(bytes.subspan(std::min(bytes.size(), kChecked)));
 }
 
-ForestBytes OpenForestBytes(std::span<const std::byte> bytes) {
+StoredForest ReadStoredForest(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   RequireBytes(bytes.size() >= kChecked && AreForestBytes(text),
                "they do not begin with \"" + std::string(kMagic) + "\"");
@@ -200,7 +248,7 @@ ForestBytes OpenForestBytes(std::span<const std::byte> bytes) {
                                                         std::to_string(kVersion));
   RequireBytes(in.Take<std::uint32_t>() == ForestChecksum(bytes),
                "the checksum differs: they are damaged");
-  ForestBytes forest;
+  StoredForest forest;
   forest.columns = in.Take<std::uint64_t>();
   forest.outputs = in.Take<std::uint32_t>();
   forest.regression = in.Take<std::uint32_t>() != 0;
@@ -212,20 +260,27 @@ ForestBytes OpenForestBytes(std::span<const std::byte> bytes) {
   if (version > 1) forest.names = ReadNames(in);
   CheckNames(forest.names, forest.outputs, forest.columns);
   RequireBytes(trees >= 1 && trees <= in.left() / 16, "an impossible number of trees");
+  struct Place {
+    const std::byte* at;
+    std::size_t nodes, values;
+  };
+  std::vector<Place> places;
   for (std::uint32_t t = 0; t < trees; ++t) {
     const auto nodes = in.Take<std::uint64_t>(), values = in.Take<std::uint64_t>();
     RequireBytes(nodes > 0 && nodes <= in.left() / 45 && values <= in.left() / 8,
                  "a tree of " + std::to_string(nodes) + " nodes does not fit");
-    forest.trees.emplace_back(in.Skip(Tree::Size(nodes, values)), nodes, values);
+    places.push_back({in.Skip(TreeBytes(nodes, values)), nodes, values});
   }
   RequireBytes(in.left() == 0, std::to_string(in.left()) + " bytes too many");
-  ParallelFor(forest.trees.size(), [&](std::size_t t) { CheckTree(forest, forest.trees[t]); });
+  forest.trees.resize(places.size());
+  ParallelFor(places.size(), [&](std::size_t t) {
+    forest.trees[t] = ReadTree(places[t].at, places[t].nodes, places[t].values);
+    CheckTree(forest.trees[t], forest.columns, forest.outputs, forest.regression);
+  });
   return forest;
 }
 
-std::vector<std::byte> MakeForestBytes(
-    const ForestHeader& header, const std::vector<TreeSize>& sizes,
-    const std::function<void(std::size_t t, const TreeBytes<std::byte>& tree)>& fill) {
+std::vector<std::byte> StoreForest(const ForestHeader& header, std::span<const ForestTree> trees) {
   CheckNames(header.names, header.outputs, header.columns);
   ByteWriter out;
   for (const char c : kMagic) out.Put(c);
@@ -235,18 +290,18 @@ std::vector<std::byte> MakeForestBytes(
   out.Put(header.outputs);
   out.Put(std::uint32_t{header.regression ? 1u : 0u});
   out.Put(header.value_bits);
-  out.Put(static_cast<std::uint32_t>(sizes.size()));
+  out.Put(static_cast<std::uint32_t>(trees.size()));
   WriteNames(header.names, out);
   std::vector<std::size_t> begins = {out.bytes.size()};
-  for (const TreeSize& size : sizes) {
-    begins.push_back(begins.back() + 16 + TreeBytes<std::byte>::Size(size.nodes, size.values));
+  for (const ForestTree& tree : trees) {
+    begins.push_back(begins.back() + 16 + TreeBytes(tree.nodes.size(), tree.leaf_values.size()));
   }
   std::vector<std::byte>& bytes = out.bytes;
   bytes.resize(begins.back());
-  ParallelFor(sizes.size(), [&](std::size_t t) {
-    const std::uint64_t counts[2] = {sizes[t].nodes, sizes[t].values};
+  ParallelFor(trees.size(), [&](std::size_t t) {
+    const std::uint64_t counts[2] = {trees[t].nodes.size(), trees[t].leaf_values.size()};
     std::memcpy(bytes.data() + begins[t], counts, sizeof(counts));
-    fill(t, {bytes.data() + begins[t] + sizeof(counts), sizes[t].nodes, sizes[t].values});
+    WriteTree(trees[t], bytes.data() + begins[t] + sizeof(counts));
   });
   const std::uint32_t crc = ForestChecksum(bytes);
   std::memcpy(bytes.data() + 12, &crc, sizeof(crc));

@@ -1,8 +1,9 @@
 #pragma once
 //! @file
-//! A forest of extremely randomized trees as bytes: the compact form beside JSON, for pickles and
-//! for files that are read often. The extratrees family writes and reads it
-//! (extratrees/model/binary.hpp), tree SHAP reads it; here is its layout, and what makes bytes one.
+//! A forest of extremely randomized trees: its nodes, and its bytes, the compact form beside JSON,
+//! for pickles and for files that are read often. The extratrees family writes and reads them
+//! (extratrees/model/binary.hpp), tree SHAP reads them; here is their layout, and what makes bytes
+//! a forest.
 //!
 //!     bytes 0-7     "RTFOREST"
 //!     bytes 8-11    version: 2; 1 is read too
@@ -24,14 +25,44 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace retable {
+
+//! One node. A leaf has feature == -1.
+struct ForestNode {
+  double threshold = 0;  //!< a row goes left iff its value <= threshold
+  double impurity = 0;   //!< Gini impurity or variance of the training samples here
+  double weight = 0;     //!< sum of their weights
+  std::int32_t left = -1;
+  std::int32_t right = -1;
+  std::int32_t feature = -1;
+  std::uint32_t samples = 0;  //!< training samples here
+  std::uint32_t value = 0;    //!< leaf: its class, or kMixed | row of leaf_values
+  bool missing_left = false;  //!< a missing value goes to the left child
+  bool operator==(const ForestNode&) const = default;
+};
+inline constexpr std::uint32_t kMixed = 0x80000000u;
+
+struct ForestTree {
+  std::vector<ForestNode> nodes;    //!< preorder, left first; nodes[0] is the root
+  std::vector<double> leaf_values;  //!< class fractions of mixed leaves, or a target a leaf
+  bool operator==(const ForestTree&) const = default;
+
+  //! What a leaf gives to one of so many outputs: a class's fraction, or the target.
+  double LeafValue(const ForestNode& leaf, std::uint32_t output, std::uint32_t outputs) const {
+    if ((leaf.value & kMixed) == 0) return leaf.value == output ? 1.0 : 0.0;
+    return leaf_values[std::size_t{leaf.value & ~kMixed} * outputs + output];
+  }
+};
+
+//! @throws std::invalid_argument where a tree that was read is none: children follow their parent,
+//! features and leaves are there, class fractions lie in [0, 1], targets are finite.
+void CheckTree(const ForestTree& tree, std::uint64_t columns, std::uint32_t outputs,
+               bool regression);
 
 //! A column that a forest was trained on.
 struct TrainedFeature {
@@ -51,58 +82,6 @@ struct ForestNames {
 //! @throws std::invalid_argument where names do not fit a forest, or one occurs twice
 void CheckNames(const ForestNames& names, std::size_t outputs, std::size_t columns);
 
-//! An array in bytes that need not be aligned.
-template <class T, class Byte>
-struct ByteArray {
-  Byte* at = nullptr;
-
-  T operator[](std::size_t i) const {
-    T value;
-    std::memcpy(&value, at + i * sizeof(T), sizeof(T));
-    return value;
-  }
-  void Put(std::size_t i, T value) const { std::memcpy(at + i * sizeof(T), &value, sizeof(T)); }
-};
-
-//! A tree's arrays within the bytes, an entry a node. Byte: std::byte, or const to read.
-template <class Byte>
-struct TreeBytes {
-  //! A leaf's value is its class, or this and the row of leaf_values with a value an output.
-  static constexpr std::uint32_t kMixed = 0x80000000u;
-
-  std::size_t nodes = 0;
-  std::size_t values = 0;  //!< numbers in leaf_values
-  ByteArray<double, Byte> threshold, impurity, weight;
-  ByteArray<std::int32_t, Byte> left, right, feature;  //!< a leaf's feature is negative
-  ByteArray<std::uint32_t, Byte> samples, value;
-  ByteArray<std::uint8_t, Byte> missing_left;
-  ByteArray<double, Byte> leaf_values;
-
-  //! @param begin where the tree's arrays begin, behind the two sizes
-  TreeBytes(Byte* begin, std::size_t node_count, std::size_t value_count)
-      : nodes(node_count), values(value_count) {
-    Byte* at = begin;
-    const auto place = [&](auto& array, std::size_t bytes) {
-      array.at = at;
-      at += bytes;
-    };
-    for (auto* array : {&threshold, &impurity, &weight}) place(*array, 8 * nodes);
-    for (auto* array : {&left, &right, &feature}) place(*array, 4 * nodes);
-    for (auto* array : {&samples, &value}) place(*array, 4 * nodes);
-    place(missing_left, Size(nodes, 0) - 44 * nodes);
-    place(leaf_values, 8 * values);
-  }
-  static std::size_t Size(std::size_t nodes, std::size_t values) {
-    return (45 * nodes + 7) / 8 * 8 + 8 * values;
-  }
-  //! What leaf i gives to an output: a class's fraction, or the target.
-  double LeafValue(std::size_t i, std::uint32_t output, std::uint32_t outputs) const {
-    const std::uint32_t own = value[i];
-    if ((own & kMixed) == 0) return own == output ? 1.0 : 0.0;
-    return leaf_values[std::size_t{own & ~kMixed} * outputs + output];
-  }
-};
-
 //! What stands before the trees.
 struct ForestHeader {
   std::uint64_t columns = 0;
@@ -112,9 +91,8 @@ struct ForestHeader {
   ForestNames names;
 };
 
-//! A forest within bytes that somebody else owns.
-struct ForestBytes : ForestHeader {
-  std::vector<TreeBytes<const std::byte>> trees;
+struct StoredForest : ForestHeader {
+  std::vector<ForestTree> trees;
 };
 
 //! Whether bytes claim to be a forest.
@@ -123,19 +101,11 @@ bool AreForestBytes(std::string_view bytes);
 //! What bytes 12-15 are to hold.
 std::uint32_t ForestChecksum(std::span<const std::byte> bytes);
 
-//! Checks the whole: sizes, checksum, names, and that every tree is one: children follow their
-//! parent, features and leaves are there, class fractions lie in [0, 1], targets are finite.
+//! Checks the whole: sizes, checksum, names, trees.
 //! @throws std::invalid_argument with what is wrong. Nothing in the bytes is trusted. O(bytes).
-ForestBytes OpenForestBytes(std::span<const std::byte> bytes);
+StoredForest ReadStoredForest(std::span<const std::byte> bytes);
 
-//! Nodes and leaf values of a tree.
-struct TreeSize {
-  std::size_t nodes = 0, values = 0;
-};
-//! The bytes of a forest. @param fill writes the arrays of tree t; called from several threads
-//! @throws std::invalid_argument where the names do not fit
-std::vector<std::byte> MakeForestBytes(
-    const ForestHeader& header, const std::vector<TreeSize>& sizes,
-    const std::function<void(std::size_t t, const TreeBytes<std::byte>& tree)>& fill);
+//! O(nodes). @throws std::invalid_argument where the names do not fit
+std::vector<std::byte> StoreForest(const ForestHeader& header, std::span<const ForestTree> trees);
 
 }  // namespace retable

@@ -454,18 +454,11 @@ TEST_F(ShapCommand, ArraysMeetNamesByPosition) {
 
 TEST_F(ShapCommand, TakesTheBytesOfAForest) {
   const ForestHeader header{2, 1, true, 20, {{}, {{"y"}, {"x"}}}};
-  const auto made = MakeForestBytes(header, {{3, 2}}, [](std::size_t, const auto& tree) {
-    for (std::size_t i = 0; i < 3; ++i) {
-      tree.feature.Put(i, i == 0 ? 1 : -1);
-      tree.weight.Put(i, i == 0 ? 2 : 1);
-      tree.value.Put(i, i == 2 ? 0x80000001 : 0x80000000);
-    }
-    tree.threshold.Put(0, 2.5);
-    tree.left.Put(0, 1);
-    tree.right.Put(0, 2);
-    tree.leaf_values.Put(0, 10);
-    tree.leaf_values.Put(1, 30);
-  });
+  const ForestTree tree{{{.threshold = 2.5, .weight = 2, .left = 1, .right = 2, .feature = 1},
+                         {.weight = 1, .value = kMixed},
+                         {.weight = 1, .value = kMixed | 1}},
+                        {10, 30}};
+  const auto made = StoreForest(header, {&tree, 1});
   const std::string bytes(reinterpret_cast<const char*>(made.data()), made.size());
   Write("whatever", bytes);
   ASSERT_EQ(Explain("whatever", "rows.csv"), 0) << err_.str();

@@ -29,7 +29,7 @@ struct KnownNodes {
       for (std::uint32_t c = 0; c < classes; ++c) {
         double& sum = sums[i * classes + c];
         if (node.feature < 0) {
-          sum = LeafValue(forest, tree, node, c) * node.weight;
+          sum = tree.LeafValue(node, c, forest.classes) * node.weight;
           if (!forest.regression) sum = std::round(sum * units);
         } else {
           sum = sums[static_cast<std::size_t>(node.left) * classes + c] +

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
-#include "algorithms/extratrees/model/fuzz/bytes_fuzz_body.hpp"
+#include "algorithms/extratrees/model/fuzz/fuzz_body.hpp"
 #include "algorithms/extratrees/model/json.hpp"
 #include "base/fuzz/replay_testing.hpp"
 

@@ -137,7 +137,9 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
   return forest;
 }
 
-int Tree::Depth() const {
+namespace {
+
+int Depth(const std::vector<TreeNode>& nodes) {
   std::vector<int> depth(nodes.size(), 0);
   int deepest = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -148,8 +150,6 @@ int Tree::Depth() const {
   }
   return deepest;
 }
-
-namespace {
 
 // What a row asks of a node, in a quarter of a cache line.
 struct Step {
@@ -242,11 +242,6 @@ void AddVotes(const Forest& forest, const Tree& tree, const Node* nodes, const f
 void Forest::Leaves(std::size_t tree, const float* rows, std::size_t n,
                     std::uint32_t* leaves) const {
   Descend(trees[tree].nodes.data(), rows, columns, n, leaves);
-}
-
-double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, std::uint32_t c) {
-  if ((leaf.value & kMixed) == 0) return leaf.value == c ? 1.0 : 0.0;
-  return tree.leaf_values[static_cast<std::size_t>(leaf.value & ~kMixed) * forest.classes + c];
 }
 
 int ValueBits(double largest, int trees) {
@@ -350,7 +345,7 @@ std::size_t Forest::NodeCount() const {
 
 double Forest::MeanDepth() const {
   double sum = 0;
-  for (const Tree& tree : trees) sum += tree.Depth();
+  for (const Tree& tree : trees) sum += Depth(tree.nodes);
   return trees.empty() ? 0 : sum / static_cast<double>(trees.size());
 }
 
@@ -361,6 +356,18 @@ std::vector<std::uint32_t> LikeliestClasses(std::span<const double> proba, std::
     labels[i] = static_cast<std::uint32_t>(std::max_element(mine, mine + classes) - mine);
   }
   return labels;
+}
+
+std::vector<Work> FitWork(const FeatureMatrix& data, const Forest& grown,
+                          const ForestOptions& options) {
+  const auto tried = ResolveMaxFeatures(options.max_features, data.columns, grown.regression);
+  double samples = 0;
+  for (const Tree& tree : grown.trees) {
+    for (const TreeNode& node : tree.nodes) samples += node.feature >= 0 ? node.samples : 0;
+  }
+  if (!grown.trees.empty()) samples *= options.n_trees / static_cast<double>(grown.trees.size());
+  const double whole = 4.0 * static_cast<double>(data.rows) * static_cast<double>(data.columns);
+  return {{"read", whole + samples * tried}};
 }
 
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth) {

@@ -18,6 +18,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/common/forest_bytes.hpp"
+#include "algorithms/common/work.hpp"
+
 namespace retable::extratrees {
 
 //! Which features a node looks at when some of them are constant in it.
@@ -92,27 +95,8 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
 std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
                             const ForestOptions& options);
 
-//! One node. A leaf has feature == -1.
-struct TreeNode {
-  double threshold = 0;  //!< a row goes left iff its value <= threshold
-  double impurity = 0;   //!< Gini impurity or variance of the training samples here
-  double weight = 0;     //!< sum of their weights
-  std::int32_t left = -1;
-  std::int32_t right = -1;
-  std::int32_t feature = -1;
-  std::uint32_t samples = 0;  //!< training samples here
-  std::uint32_t value = 0;    //!< leaf: its class, or kMixed | row of leaf_values
-  bool missing_left = false;  //!< a missing value goes to the left child
-  bool operator==(const TreeNode&) const = default;
-};
-inline constexpr std::uint32_t kMixed = 0x80000000u;
-
-struct Tree {
-  std::vector<TreeNode> nodes;      //!< preorder, left first; nodes[0] is the root
-  std::vector<double> leaf_values;  //!< class fractions of mixed leaves, or a target a leaf
-  bool operator==(const Tree&) const = default;
-  int Depth() const;
-};
+using TreeNode = ForestNode;
+using Tree = ForestTree;
 
 //! One part of a fit that was timed.
 struct PartTime {
@@ -145,9 +129,6 @@ struct Forest {
   double MeanDepth() const;
 };
 
-//! A leaf's fraction of class c; for regression its target.
-double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, std::uint32_t c);
-
 //! The finest unit 2^-bits in which the trees' values, at most `largest`, add up below 2^62.
 int ValueBits(double largest, int trees);
 //! @throws std::invalid_argument where a forest that was read has more value_bits than that, or a
@@ -156,6 +137,13 @@ void CheckRead(const Forest& forest);
 
 //! The likeliest class of each row of fractions, the lowest of equals.
 std::vector<std::uint32_t> LikeliestClasses(std::span<const double> proba, std::uint32_t classes);
+
+//! What growing a forest takes, whoever grows it. To split a node, K of its samples' features have
+//! to be looked at, for every sample, in a byte at least (encoding/encoded_matrix.hpp): the bytes
+//! of all inner nodes of the grown trees, and the float32 data once. Where `grown` has fewer trees
+//! than were asked for (`n_trees`), it stands for all of them.
+std::vector<Work> FitWork(const FeatureMatrix& data, const Forest& grown,
+                          const ForestOptions& options);
 
 //! Fraction of equal entries.
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -27,44 +28,39 @@ void AppendNumber(std::string& out, double value) {
   if (std::isfinite(value) && number.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
-void AppendNumber(std::string& out, std::int64_t value) {
+template <std::integral Integer>
+void AppendNumber(std::string& out, Integer value) {
   out += std::to_string(value);
 }
 
 //! "name":[...], an entry a node.
-template <class Entry>
-void AppendList(std::string& out, const char* name, const Tree& tree, const Entry& entry) {
+template <class Number>
+void AppendList(std::string& out, const char* name, const Tree& tree, Number TreeNode::*entry) {
   out += out.empty() ? "{\"" : ",\"";
   out.append(name).append("\":[");
   for (const TreeNode& node : tree.nodes) {
     if (&node != tree.nodes.data()) out += ',';
-    AppendNumber(out, entry(node));
+    AppendNumber(out, node.*entry);
   }
   out += ']';
 }
 
 std::string TreeJson(const Forest& forest, const Tree& tree) {
-  const auto whole = [](auto member) {
-    return [member](const TreeNode& node) { return static_cast<std::int64_t>(node.*member); };
-  };
-  const auto real = [](auto member) {
-    return [member](const TreeNode& node) { return node.*member; };
-  };
   std::string out;
-  AppendList(out, "cover", tree, real(&TreeNode::weight));
-  AppendList(out, "default_left", tree, whole(&TreeNode::missing_left));
-  AppendList(out, "feature", tree, whole(&TreeNode::feature));
-  AppendList(out, "impurity", tree, real(&TreeNode::impurity));
-  AppendList(out, "left", tree, whole(&TreeNode::left));
-  AppendList(out, "right", tree, whole(&TreeNode::right));
-  AppendList(out, "samples", tree, whole(&TreeNode::samples));
-  AppendList(out, "threshold", tree, real(&TreeNode::threshold));
+  AppendList(out, "cover", tree, &TreeNode::weight);
+  AppendList(out, "default_left", tree, &TreeNode::missing_left);
+  AppendList(out, "feature", tree, &TreeNode::feature);
+  AppendList(out, "impurity", tree, &TreeNode::impurity);
+  AppendList(out, "left", tree, &TreeNode::left);
+  AppendList(out, "right", tree, &TreeNode::right);
+  AppendList(out, "samples", tree, &TreeNode::samples);
+  AppendList(out, "threshold", tree, &TreeNode::threshold);
   out += ",\"value\":";
   for (const TreeNode& node : tree.nodes) {
     out += &node == tree.nodes.data() ? "[" : ",";
     for (std::uint32_t c = 0; c < forest.classes; ++c) {
       out += c == 0 ? '[' : ',';
-      AppendNumber(out, node.feature < 0 ? LeafValue(forest, tree, node, c) : 0.0);
+      AppendNumber(out, node.feature < 0 ? tree.LeafValue(node, c, forest.classes) : 0.0);
     }
     out += ']';
   }
@@ -126,16 +122,10 @@ Tree ReadTree(const Json& json, const Forest& forest) {
       node.left = Whole<std::int32_t>(json["left"][i]);
       node.right = Whole<std::int32_t>(json["right"][i]);
       node.missing_left = Whole<int>(json["default_left"][i]) != 0;
-      const auto at = static_cast<std::int64_t>(i);
-      Require(static_cast<std::size_t>(node.feature) < forest.columns,
-              "a feature that is not there");
-      // Children follow their parent: every traversal ends.
-      Require(node.left > at && node.right > at && node.left < static_cast<std::int64_t>(n) &&
-                  node.right < static_cast<std::int64_t>(n),
-              "a child out of place");
     }
     tree.nodes.push_back(node);
   }
+  CheckTree(tree, forest.columns, forest.classes, forest.regression);
   return tree;
 }
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
-#include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
+#include "algorithms/extratrees/model/fuzz/fuzz_body.hpp"
 #include "base/fuzz/replay_testing.hpp"
 
 namespace retable::extratrees {

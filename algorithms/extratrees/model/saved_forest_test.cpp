@@ -190,7 +190,7 @@ void ExpectPlainWalks(const Forest& forest, const std::vector<float>& rows,
       long double sum = 0, size = 0;
       for (const Tree& tree : forest.trees) {
         const double value =
-            LeafValue(forest, tree, tree.nodes[Walk(tree, &rows[i * forest.columns])], c);
+            tree.LeafValue(tree.nodes[Walk(tree, &rows[i * forest.columns])], c, forest.classes);
         sum += value;
         size = std::max<long double>(size, std::abs(value));
       }
@@ -221,7 +221,7 @@ void ExpectLeavesHoldTheirRows(const Data& data, const Forest& forest) {
       if (tree.nodes[k].feature >= 0) continue;
       ASSERT_EQ(tree.nodes[k].samples, samples[k]);
       for (std::uint32_t c = 0; c < forest.classes; ++c) {
-        ASSERT_NEAR(LeafValue(forest, tree, tree.nodes[k], c),
+        ASSERT_NEAR(tree.LeafValue(tree.nodes[k], c, forest.classes),
                     static_cast<double>(sums[k * forest.classes + c] / weights[k]),
                     1e-9 * (forest.regression ? largest : 1));
       }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/extratrees/splits/split_rules.hpp"
 #include "base/csv/number.hpp"
 
 namespace retable::extratrees {
@@ -17,11 +18,7 @@ using Json = nlohmann::json;
 
 //! x <= threshold as x < t, for floats x.
 float StrictThreshold(double threshold) {
-  float below = static_cast<float>(threshold);
-  if (static_cast<double>(below) > threshold) {
-    below = std::nextafter(below, -std::numeric_limits<float>::infinity());
-  }
-  return std::nextafter(below, std::numeric_limits<float>::infinity());
+  return std::nextafter(LargestFloatUpTo(threshold), std::numeric_limits<float>::infinity());
 }
 
 //! Nodes level by level: the right child is the next after the left one, which XGBoost's predictors
@@ -51,7 +48,7 @@ Json TreeJson(const Forest& forest, const Tree& tree, std::uint32_t output, std:
     const TreeNode& node = tree.nodes[order[i]];
     const bool leaf = node.feature < 0;
     const auto value =
-        leaf ? static_cast<float>(scale * LeafValue(forest, tree, node, output)) : 0.0f;
+        leaf ? static_cast<float>(scale * tree.LeafValue(node, output, forest.classes)) : 0.0f;
     conditions[i] = leaf ? value : StrictThreshold(node.threshold);
     weights[i] = value;
     hessians[i] = static_cast<float>(node.weight);

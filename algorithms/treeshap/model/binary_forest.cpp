@@ -10,23 +10,22 @@ namespace retable::treeshap {
 namespace {
 
 // The tree as the output sees it.
-Tree OutputTree(const TreeBytes<const std::byte>& from, std::uint32_t output, std::uint32_t outputs,
-                double scale) {
+Tree OutputTree(const ForestTree& from, std::uint32_t output, std::uint32_t outputs, double scale) {
   Tree tree;
   tree.group = static_cast<int>(output);
-  tree.nodes.resize(from.nodes);
-  for (std::size_t i = 0; i < from.nodes; ++i) {
-    TreeNode& node = tree.nodes[i];
-    node.cover = from.weight[i];
-    if (from.feature[i] < 0) {
-      node.value = scale * from.LeafValue(i, output, outputs);
+  tree.nodes.reserve(from.nodes.size());
+  for (const ForestNode& read : from.nodes) {
+    TreeNode& node = tree.nodes.emplace_back();
+    node.cover = read.weight;
+    if (read.feature < 0) {
+      node.value = scale * from.LeafValue(read, output, outputs);
       continue;
     }
-    node.feature = from.feature[i];
-    node.left = from.left[i];
-    node.right = from.right[i];
-    node.default_left = from.missing_left[i] != 0;
-    node.threshold = StrictThreshold(from.threshold[i]);
+    node.feature = read.feature;
+    node.left = read.left;
+    node.right = read.right;
+    node.default_left = read.missing_left;
+    node.threshold = StrictThreshold(read.threshold);
   }
   return tree;
 }
@@ -34,7 +33,7 @@ Tree OutputTree(const TreeBytes<const std::byte>& from, std::uint32_t output, st
 }  // namespace
 
 TreeEnsemble ReadBinaryForest(std::string_view bytes) {
-  const ForestBytes forest = OpenForestBytes(std::as_bytes(std::span(bytes)));
+  const StoredForest forest = ReadStoredForest(std::as_bytes(std::span(bytes)));
   if (forest.columns > std::numeric_limits<std::int32_t>::max()) {
     throw std::invalid_argument("the forest's bytes: an impossible number of columns");
   }

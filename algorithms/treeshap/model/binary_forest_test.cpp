@@ -23,25 +23,20 @@ constexpr const char* kJson =
 
 std::string AsBytes() {
   ForestHeader header{2, 2, false, 40, {{"no", "yes"}, {{"x"}, {"kind", "nominal", {"red", "7"}}}}};
-  const auto bytes = MakeForestBytes(
-      header, {{5, 2}, {1, 0}}, [](std::size_t t, const TreeBytes<std::byte>& tree) {
-        const double threshold[] = {3.0000000001, 0.5, 0, 0, 0}, weight[] = {8, 5, 3, 2, 3};
-        const std::int32_t feature[] = {0, 1, -1, -1, -1}, left[] = {1, 2, -1, -1, -1};
-        const std::int32_t right[] = {4, 3, -1, -1, -1};
-        const std::uint32_t value[] = {0, 0, 0, 0x80000000, 1};
-        for (std::size_t i = 0; i < tree.nodes; ++i) {
-          tree.feature.Put(i, t == 0 ? feature[i] : -1);
-          tree.threshold.Put(i, threshold[i]);
-          tree.weight.Put(i, weight[i]);
-          tree.left.Put(i, left[i]);
-          tree.right.Put(i, right[i]);
-          tree.value.Put(i, value[i]);
-          tree.missing_left.Put(i, i == 1 ? 1 : 0);
-        }
-        if (t == 1) return;
-        tree.leaf_values.Put(0, 0.25);
-        tree.leaf_values.Put(1, 0.75);
-      });
+  const ForestTree trees[] = {
+      {.nodes = {{.threshold = 3.0000000001, .weight = 8, .left = 1, .right = 4, .feature = 0},
+                 {.threshold = 0.5,
+                  .weight = 5,
+                  .left = 2,
+                  .right = 3,
+                  .feature = 1,
+                  .missing_left = true},
+                 {.weight = 3},
+                 {.weight = 2, .value = kMixed},
+                 {.weight = 3, .value = 1}},
+       .leaf_values = {0.25, 0.75}},
+      {.nodes = {{.weight = 8}}}};
+  const auto bytes = StoreForest(header, trees);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -90,22 +85,13 @@ TEST(BinaryForest, DamageIsRefused) {
 // not.
 TEST(BinaryForest, TreesThatAreNoneAreRefused) {
   ForestHeader header{1, 1, true, 20, {}};
-  const auto made = MakeForestBytes(header, {{3, 1}}, [](std::size_t, const auto& tree) {
-    for (std::size_t i = 0; i < 3; ++i) {
-      tree.feature.Put(i, i == 0 ? 0 : -1);
-      tree.weight.Put(i, 1);
-      tree.value.Put(i, 0x80000000);
-    }
-    tree.left.Put(0, 1);
-    tree.right.Put(0, 1);  // the same child twice
-  });
+  const ForestNode leaf{.weight = 1, .value = kMixed};
+  const ForestNode root{.weight = 1, .left = 1, .right = 1, .feature = 0};  // the same child twice
+  const auto made = StoreForest(header, std::vector<ForestTree>{{{root, leaf, leaf}, {0}}});
   EXPECT_THROW(ReadModel({reinterpret_cast<const char*>(made.data()), made.size()}),
                std::invalid_argument);
   header.columns = std::uint64_t{1} << 40;
-  const auto wide = MakeForestBytes(header, {{1, 1}}, [](std::size_t, const auto& tree) {
-    tree.feature.Put(0, -1);
-    tree.value.Put(0, 0x80000000);
-  });
+  const auto wide = StoreForest(header, std::vector<ForestTree>{{{leaf}, {0}}});
   EXPECT_THROW(ReadModel({reinterpret_cast<const char*>(wide.data()), wide.size()}),
                std::invalid_argument);
 }

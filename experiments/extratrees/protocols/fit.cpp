@@ -12,7 +12,6 @@
 #include <limits>
 #include <thread>
 
-#include "algorithms/extratrees/fit_work.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "base/cuda/devices.hpp"
 #include "experiments/common/adapters.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "algorithms/extratrees/fit_work.hpp"
+#include "algorithms/extratrees/model/forest.hpp"
 #include "base/temporary_folder.hpp"
 #include "datasets/openml/test_mirror.hpp"
 #include "experiments/common/plan_testing.hpp"

@@ -283,7 +283,7 @@ void ExpectOracle(const TrainingTable& data, bool regression, bool weighted,
                   1e-9 * std::max(1.0, theirs.impurity) + (regression ? 1e-6 : 0.0));
       if (ours.feature >= 0) continue;
       for (std::uint32_t c = 0; c < forest.classes; ++c) {
-        ASSERT_NEAR(LeafValue(forest, tree, ours, c), oracle.answers[i][c],
+        ASSERT_NEAR(tree.LeafValue(ours, c, forest.classes), oracle.answers[i][c],
                     1e-12 * std::max(1.0, oracle.answers[i][c]));
       }
     }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/extratrees/frontier/cuda/preorder.hpp"
+#include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
 #include "algorithms/extratrees/frontier/cuda/problem.cuh"
 #include "algorithms/extratrees/frontier/cuda/staging.cuh"
 

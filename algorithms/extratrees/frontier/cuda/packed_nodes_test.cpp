@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
-#include "algorithms/extratrees/frontier/cuda/preorder.hpp"
 #include "base/seed_testing.hpp"
 
 namespace retable::extratrees {
@@ -97,7 +96,7 @@ TEST(PackedNodes, AWalkEndsAtTheForestsOwnLeaf) {
               (found.value & kMixed) != 0
                   ? packed.leaf_values[std::size_t{found.value & ~kMixed} * forest.classes + c]
                   : static_cast<double>(found.value == c);
-          ASSERT_EQ(value, LeafValue(forest, tree, tree.nodes[leaves[i]], c));
+          ASSERT_EQ(value, tree.LeafValue(tree.nodes[leaves[i]], c, forest.classes));
         }
       }
     }

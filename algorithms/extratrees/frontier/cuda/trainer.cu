@@ -21,27 +21,10 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Entries of each queue and of the pool that `trees` trees can need at most.
+// Entries of each queue and of the pool.
 struct Capacity {
   std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts, sums, values, gains;
 
-  static Capacity Of(std::uint64_t trees, std::uint64_t rows, std::uint64_t k,
-                     std::uint64_t code_bytes, const FrontierSteps& steps, bool plain,
-                     bool regression, bool limited) {
-    Capacity c{};
-    c.nodes = trees * (2 * rows - 1) + trees * (rows / 4) + (1u << 20);  // warps reserve ahead
-    c.ids = trees * rows;
-    c.large = steps.columns ? trees * (rows / (LargerThan(k) / code_bytes + 1)) + 1 : 1;
-    c.block = trees * (rows / (kWarpRows / code_bytes + 1)) + 1;
-    c.warp = trees * (rows / (steps.subtrees ? kSubtreeRows + 1 : 2)) + 1;
-    c.subtrees = steps.subtrees ? trees * (rows / 2) + 1 : 1;
-    c.mixed = trees * (rows / 2) + 1;
-    c.cuts = steps.columns ? c.large * k * kLargeCutBytes : 1;
-    c.sums = plain ? 0 : c.nodes;
-    c.values = regression ? c.nodes : 0;
-    c.gains = limited ? c.nodes : 0;
-    return c;
-  }
   std::uint64_t Bytes() const {
     return nodes * (2 * sizeof(HotNode) + sizeof(ColdNode) + kExportBytes) * 5 / 4 +
            sums * sizeof(NodeSums) + (values + gains) * 16 + ids * 8 +
@@ -201,9 +184,22 @@ struct FitPlan {
   int batch_trees;
   std::uint64_t memory_bytes;  //!< upper bound of the device's budget; 0: none
 
+  //! What so many trees can need at most.
   Capacity Of(std::uint64_t trees) const {
-    return Capacity::Of(trees, matrix.rows, k, matrix.BytesOfCode(), steps, matrix.plain,
-                        matrix.regression, options.max_leaf_nodes > 0);
+    const std::uint64_t rows = matrix.rows, code_bytes = matrix.BytesOfCode();
+    Capacity c{};
+    c.nodes = trees * (2 * rows - 1) + trees * (rows / 4) + (1u << 20);  // warps reserve ahead
+    c.ids = trees * rows;
+    c.large = steps.columns ? trees * (rows / (LargerThan(k) / code_bytes + 1)) + 1 : 1;
+    c.block = trees * (rows / (kWarpRows / code_bytes + 1)) + 1;
+    c.warp = trees * (rows / (steps.subtrees ? kSubtreeRows + 1 : 2)) + 1;
+    c.subtrees = steps.subtrees ? trees * (rows / 2) + 1 : 1;
+    c.mixed = trees * (rows / 2) + 1;
+    c.cuts = steps.columns ? c.large * k * kLargeCutBytes : 1;
+    c.sums = matrix.plain ? 0 : c.nodes;
+    c.values = matrix.regression ? c.nodes : 0;
+    c.gains = options.max_leaf_nodes > 0 ? c.nodes : 0;
+    return c;
   }
 
   //! Trees that a device grows at once.

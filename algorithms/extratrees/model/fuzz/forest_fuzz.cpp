@@ -1,4 +1,4 @@
-#include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
+#include "algorithms/extratrees/model/fuzz/fuzz_body.hpp"
 #include "base/fuzz/target.hpp"
 
 RETABLE_FUZZ_TARGET(retable::extratrees::FuzzForest, retable::fuzzing::MutateJson)
