@@ -20,9 +20,6 @@ using retable::treeshap::TreeExplainer;
 
 #if !defined(RETABLE_HAS_XGBOOST)
 
-bool XgboostIsHere() {
-  return false;
-}
 std::string XgboostVersion() {
   return "";
 }
@@ -128,10 +125,6 @@ class XgboostExplainer final : public TreeExplainer {
 };
 
 }  // namespace
-
-bool XgboostIsHere() {
-  return true;
-}
 
 std::string XgboostVersion() {
   int major = 0;

@@ -11,10 +11,11 @@
 
 namespace retable::baselines::treeshap {
 
-//! Whether this build links XGBoost.
-bool XgboostIsHere();
-//! "1.7.4", or an empty string.
+//! "1.7.4", or an empty string where this build does not link XGBoost.
 std::string XgboostVersion();
+inline bool XgboostIsHere() {
+  return !XgboostVersion().empty();
+}
 
 struct TrainingOptions {
   int rounds = 10;

@@ -19,25 +19,25 @@ bool Counts(const Targets& targets, std::size_t row) {
   return targets.weights.empty() || targets.weights[row] > 0;
 }
 
-//! rank[i]: where row i stands once rows are sorted by class; kLeftOut where it weighs nothing.
-std::vector<std::uint32_t> RankByClass(const Targets& targets,
-                                       std::vector<std::uint32_t>& class_start,
-                                       std::uint32_t classes) {
+//! The rows that weigh something, sorted by class.
+std::vector<std::uint32_t> OrderByClass(const Targets& targets,
+                                        std::vector<std::uint32_t>& class_start,
+                                        std::uint32_t classes) {
   class_start.assign(classes + 1, 0);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (Counts(targets, i)) ++class_start[targets.labels[i] + 1];
   }
   for (std::uint32_t c = 0; c < classes; ++c) class_start[c + 1] += class_start[c];
   std::vector<std::uint32_t> next(class_start.begin(), class_start.end() - 1);
-  std::vector<std::uint32_t> rank(targets.size(), kLeftOut);
-  for (std::size_t i = 0; i < rank.size(); ++i) {
-    if (Counts(targets, i)) rank[i] = next[targets.labels[i]]++;
+  std::vector<std::uint32_t> order(class_start.back());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (Counts(targets, i)) order[next[targets.labels[i]]++] = static_cast<std::uint32_t>(i);
   }
-  return rank;
+  return order;
 }
 
 //! The same by real target; equal ones in the order of their rows.
-std::vector<std::uint32_t> RankByValue(const Targets& targets) {
+std::vector<std::uint32_t> OrderByValue(const Targets& targets) {
   std::vector<std::uint32_t> order;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (Counts(targets, i)) order.push_back(static_cast<std::uint32_t>(i));
@@ -45,17 +45,14 @@ std::vector<std::uint32_t> RankByValue(const Targets& targets) {
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return targets.values[a] < targets.values[b];
   });
-  std::vector<std::uint32_t> rank(targets.size(), kLeftOut);
-  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::uint32_t>(i);
-  return rank;
+  return order;
 }
 
-std::vector<std::uint32_t> OrderOf(const std::vector<std::uint32_t>& rank, std::uint32_t rows) {
-  std::vector<std::uint32_t> order(rows);
-  for (std::size_t i = 0; i < rank.size(); ++i) {
-    if (rank[i] != kLeftOut) order[rank[i]] = static_cast<std::uint32_t>(i);
-  }
-  return order;
+//! Where each of so many rows stands in the order; kLeftOut where it does not.
+std::vector<std::uint32_t> RankOf(const std::vector<std::uint32_t>& order, std::size_t rows) {
+  std::vector<std::uint32_t> rank(rows, kLeftOut);
+  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::uint32_t>(i);
+  return rank;
 }
 
 //! Writes a row as bytes; odd[f] is set where the value is no whole number in 0 .. 255.
@@ -188,9 +185,8 @@ void TransposeCodes(const Code* lines, std::size_t rows, std::size_t columns, Co
 }
 
 //! What is known of the targets once their rows have an order.
-void AddTargets(const Targets& targets, const std::vector<std::uint32_t>& rank, bool bootstrap,
+void AddTargets(const Targets& targets, const std::vector<std::uint32_t>& order, bool bootstrap,
                 EncodedMatrix& out) {
-  const std::vector<std::uint32_t> order = OrderOf(rank, out.rows);
   if (bootstrap && !targets.weights.empty()) {
     std::int64_t sum = 0;
     for (const std::int64_t weight : EncodeTargets(targets, order).weight) {
@@ -254,10 +250,10 @@ EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uin
   out.columns = static_cast<std::uint32_t>(data.columns);
   out.classes = classes;
   out.regression = targets.regression();
-  const std::vector<std::uint32_t> rank =
-      out.regression ? RankByValue(targets) : RankByClass(targets, out.class_start, classes);
-  out.rows = static_cast<std::uint32_t>(data.rows) -
-             static_cast<std::uint32_t>(std::count(rank.begin(), rank.end(), kLeftOut));
+  const std::vector<std::uint32_t> order =
+      out.regression ? OrderByValue(targets) : OrderByClass(targets, out.class_start, classes);
+  const std::vector<std::uint32_t> rank = RankOf(order, data.rows);
+  out.rows = static_cast<std::uint32_t>(order.size());
   out.line_codes = allocate(std::size_t{out.rows} * data.columns);
   std::vector<std::uint8_t> odd = WriteBytes(data, rank, out.line_codes.get());
   const std::vector<std::vector<float>> tables = RankTables(data, odd, out.has_missing);
@@ -274,7 +270,7 @@ EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uin
     AddTables(tables, odd, out);
     if (widest > 0) WriteRanks(data, tables, odd, rank, out.line_codes.get());
   }
-  AddTargets(targets, rank, bootstrap, out);
+  AddTargets(targets, order, bootstrap, out);
   return out;
 }
 

@@ -42,20 +42,16 @@ std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool reg
 namespace {
 
 void CheckOptions(const ForestOptions& options) {
-  if (options.n_trees < 1) throw std::invalid_argument("a forest needs at least 1 tree");
-  if (options.max_depth < 0) throw std::invalid_argument("max_depth must be 0 (no limit) or more");
-  if (options.min_samples_split < 2) {
-    throw std::invalid_argument("min_samples_split must be at least 2");
-  }
-  if (options.min_samples_leaf < 1) {
-    throw std::invalid_argument("min_samples_leaf must be at least 1");
-  }
-  if (!(options.min_weight_fraction_leaf >= 0 && options.min_weight_fraction_leaf <= 0.5)) {
-    throw std::invalid_argument("min_weight_fraction_leaf must be 0 to 0.5");
-  }
-  if (!(options.min_impurity_decrease >= 0)) {
-    throw std::invalid_argument("min_impurity_decrease must be 0 or more");
-  }
+  const auto require = [](bool ok, const char* what) {
+    if (!ok) throw std::invalid_argument(what);
+  };
+  require(options.n_trees >= 1, "a forest needs at least 1 tree");
+  require(options.max_depth >= 0, "max_depth must be 0 (no limit) or more");
+  require(options.min_samples_split >= 2, "min_samples_split must be at least 2");
+  require(options.min_samples_leaf >= 1, "min_samples_leaf must be at least 1");
+  require(options.min_weight_fraction_leaf >= 0 && options.min_weight_fraction_leaf <= 0.5,
+          "min_weight_fraction_leaf must be 0 to 0.5");
+  require(options.min_impurity_decrease >= 0, "min_impurity_decrease must be 0 or more");
   if (options.max_leaf_nodes < 0 || options.max_leaf_nodes == 1) {
     throw std::invalid_argument("max_leaf_nodes is " + std::to_string(options.max_leaf_nodes) +
                                 ": give 0 (no limit), or 2 or more");
