@@ -22,50 +22,30 @@
 namespace retable::shapley {
 namespace {
 
-// The candidates of one step, as orders and as codes.
-class Candidates {
- public:
-  Candidates(const PermutationKernel& kernel, std::size_t count, std::uint64_t seed)
-      : kernel_(kernel),
-        seed_(seed),
-        d_(static_cast<std::size_t>(kernel.dimension())),
-        orders_(count * d_),
-        codes_(count * kernel.words()) {}
+// Orders and their codes: the candidates of a step, or those chosen so far.
+struct CodedOrders {
+  CodedOrders(const PermutationKernel& kernel, std::size_t count)
+      : sample(EmptySample(count, kernel.dimension())),
+        words(kernel.words()),
+        codes(count * words) {}
 
-  void Draw(std::size_t step) {
-    const std::size_t count = orders_.size() / d_;
-    for (std::size_t c = 0; c < count; ++c) {
-      UniformOrder(seed_, kGreedyStream, step * count + c, std::span(orders_).subspan(c * d_, d_));
-      kernel_.Encode(order(c), std::span(codes_).subspan(c * kernel_.words(), kernel_.words()));
-    }
-  }
-  std::span<const std::int32_t> order(std::size_t c) const {
-    return std::span(orders_).subspan(c * d_, d_);
-  }
-  const std::uint64_t* code(std::size_t c) const { return codes_.data() + c * kernel_.words(); }
-
- private:
-  const PermutationKernel& kernel_;
-  std::uint64_t seed_;
-  std::size_t d_;
-  std::vector<std::int32_t> orders_;
-  std::vector<std::uint64_t> codes_;
-};
-
-// The chosen orders so far.
-struct Chosen {
-  PermutationSample sample;
-  std::vector<std::uint64_t> codes;
-  std::size_t words;
-
-  void Add(std::size_t step, const Candidates& from, std::size_t c) {
-    const auto order = from.order(c);
-    std::copy(order.begin(), order.end(),
-              sample.orders.begin() + static_cast<std::ptrdiff_t>(step * order.size()));
-    codes.insert(codes.end(), from.code(c), from.code(c) + words);
-  }
+  std::uint64_t* code(std::size_t i) { return codes.data() + i * words; }
   const std::uint64_t* code(std::size_t i) const { return codes.data() + i * words; }
+
+  PermutationSample sample;
+  std::size_t words;
+  std::vector<std::uint64_t> codes;
 };
+
+void DrawCandidates(const PermutationKernel& kernel, std::uint64_t seed, std::size_t step,
+                    CodedOrders& candidates) {
+  const std::size_t count = candidates.sample.count();
+  for (std::size_t c = 0; c < count; ++c) {
+    const auto order = candidates.sample.order(c);
+    UniformOrder(seed, kGreedyStream, step * count + c, order);
+    kernel.Encode(order, {candidates.code(c), candidates.words});
+  }
+}
 
 class Greedy final : public PermutationSampler {
  public:
@@ -73,24 +53,25 @@ class Greedy final : public PermutationSampler {
       : options_(options), quadrature_(quadrature) {}
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
-    Chosen chosen{EmptySample(n, d), {}, 0};
+    CheckSample(n, d);
     const PermutationKernel kernel(options_.kernel, options_.lambda, d);
-    chosen.words = kernel.words();
+    CodedOrders chosen(kernel, n), candidates(kernel, options_.candidates);
     const auto scale = QuadratureScale::Of(kernel.Self());
     CholeskyRows rows(quadrature_ ? n : 0);
-    Candidates candidates(kernel, options_.candidates, seed);
     std::vector<double> left(options_.candidates * rows.stride());  // a row for each candidate
     for (std::size_t step = 0; step < n; ++step) {
       Check();
-      candidates.Draw(step);
-      if (!quadrature_) {
-        chosen.Add(step, candidates, Farthest(kernel, chosen, candidates, step));
-        continue;
+      DrawCandidates(kernel, seed, step, candidates);
+      std::size_t best = 0;
+      if (quadrature_) {
+        const auto sums = Substitute(kernel, chosen, candidates, rows, step, left);
+        best = Best(sums, scale);
+        rows.Add(left.data() + best * rows.stride(), sums[best], scale);
+      } else {
+        best = Farthest(kernel, chosen, candidates, step);
       }
-      const auto sums = Substitute(kernel, chosen, candidates, rows, step, left);
-      const std::size_t best = Best(sums, scale);
-      rows.Add(left.data() + best * rows.stride(), sums[best], scale);
-      chosen.Add(step, candidates, best);
+      std::ranges::copy(candidates.sample.order(best), chosen.sample.order(step).begin());
+      std::copy_n(candidates.code(best), chosen.words, chosen.code(step));
     }
     if (quadrature_) chosen.sample.weights = rows.Weights();
     return std::move(chosen.sample);
@@ -102,8 +83,8 @@ class Greedy final : public PermutationSampler {
 
  private:
   // The candidate of the least sum of kernels to those chosen: the first, where there are none.
-  std::size_t Farthest(const PermutationKernel& kernel, const Chosen& chosen,
-                       const Candidates& candidates, std::size_t step) const {
+  std::size_t Farthest(const PermutationKernel& kernel, const CodedOrders& chosen,
+                       const CodedOrders& candidates, std::size_t step) const {
     std::size_t best = 0;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::size_t c = 0; c < options_.candidates && step > 0; ++c) {
@@ -120,8 +101,8 @@ class Greedy final : public PermutationSampler {
 
   // Writes L^-1 k for each candidate's kernels k to those chosen. All candidates go on together, so
   // that a row of the factor is read once.
-  std::vector<RowSums> Substitute(const PermutationKernel& kernel, const Chosen& chosen,
-                                  const Candidates& candidates, const CholeskyRows& rows,
+  std::vector<RowSums> Substitute(const PermutationKernel& kernel, const CodedOrders& chosen,
+                                  const CodedOrders& candidates, const CholeskyRows& rows,
                                   std::size_t step, std::vector<double>& left) const {
     std::vector<RowSums> sums(options_.candidates);
     for (std::size_t j = 0; j < step; ++j) {
