@@ -38,14 +38,14 @@ class Host {
     view.data = {data.values, memory_.columns.data(), labels.data()};
   }
 
-  template <auto kFunction, std::uint32_t Shape::*kElements, class... Position>
-  void Run(Rule<kFunction, kElements>, Position... position) {
+  template <auto kFunction, Each kEach, class... Position>
+  void Run(Rule<kFunction, kEach>, Position... position) {
     ParallelFor(view.shape.trees, [&](std::size_t t) {
       const auto tree = static_cast<std::uint32_t>(t);
-      if constexpr (kElements == nullptr) {
+      if constexpr (kEach == Each::kTree) {
         kFunction(view, tree, position...);
       } else {
-        for (std::uint32_t i = 0; i < view.shape.*kElements; ++i) {
+        for (std::uint32_t i = 0; i < CountOf(kEach, view.shape); ++i) {
           kFunction(view, tree, i, position...);
         }
       }

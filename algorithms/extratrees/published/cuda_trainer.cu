@@ -18,9 +18,9 @@ __global__ void ForTrees(View v, Position... position) {
 }
 
 //! grid.y is the tree.
-template <auto kFunction, std::uint32_t Shape::*kElements, class... Position>
+template <auto kFunction, Each kEach, class... Position>
 __global__ void ForElements(View v, Position... position) {
-  if (Index() < v.shape.*kElements) kFunction(v, blockIdx.y, Index(), position...);
+  if (Index() < CountOf(kEach, v.shape)) kFunction(v, blockIdx.y, Index(), position...);
 }
 
 __global__ void get_max_tree_length(View v, std::int32_t* longest) {
@@ -76,14 +76,14 @@ class Gpu {
     Reserve(memory_, take, view);
   }
 
-  template <auto kFunction, std::uint32_t Shape::*kElements, class... Position>
-  void Run(Rule<kFunction, kElements>, Position... position) {
-    if constexpr (kElements == nullptr) {
+  template <auto kFunction, Each kEach, class... Position>
+  void Run(Rule<kFunction, kEach>, Position... position) {
+    if constexpr (kEach == Each::kTree) {
       const std::uint32_t blocks = (view.shape.trees + kTreeThreads - 1) / kTreeThreads;
       ForTrees<kFunction><<<blocks, kTreeThreads>>>(view, position...);
     } else {
-      ForElements<kFunction, kElements>
-          <<<Grid(view.shape.*kElements), kThreads>>>(view, position...);
+      ForElements<kFunction, kEach>
+          <<<Grid(CountOf(kEach, view.shape)), kThreads>>>(view, position...);
     }
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
@@ -116,7 +116,7 @@ class Gpu {
   //! Runs the training rows through the trees (the last kernels of table II) and copies the trees.
   std::unique_ptr<FittedForest> Finish(const TrainingRows& host_data) {
     clock.Begin();
-    Run(Rule<GoToLeaf, &Shape::rows>());
+    Run(Rule<GoToLeaf, Each::kRow>());
     clock.Mark("kernel_traverse_trees");
     const DeviceArray<std::int32_t> classes(std::size_t{view.shape.trees} * view.shape.rows);
     kernel_raw_predict<<<Grid(view.shape.rows), kThreads>>>(view, classes.data());

@@ -44,9 +44,8 @@ void Reserve(Memory<Array>& m, const Take& take, View& v) {
   v.draws.scratch = take(m.scratch, trees * v.shape.classes);
 }
 
-//! A function of step_rules.hpp, called with a view, a tree and, where the Shape tells how many
-//! there are, an element of it.
-template <auto kFunction, std::uint32_t Shape::*kElements = nullptr>
+//! A function of step_rules.hpp, called with a view, a tree and, but for kTree, an element of it.
+template <auto kFunction, Each kEach = Each::kTree>
 struct Rule {};
 
 //! Grows node `pos` of every tree.
@@ -56,17 +55,17 @@ void TakeStep(Device& device, std::int32_t pos) {
     device.Run(rule, position...);
     device.clock.Mark(name);
   };
-  run("kernel_advance_trees", Rule<Advance, &Shape::rows>());
+  run("kernel_advance_trees", Rule<Advance, Each::kRow>());
   run("kernel_refresh_tree_is_done", Rule<RefreshDone>(), pos);
   run("kernel_check_node_termination", Rule<CheckTermination>(), pos);
-  run("kernel_collect_min_max", Rule<CollectMinMax, &Shape::features>(), pos);
+  run("kernel_collect_min_max", Rule<CollectMinMax, Each::kFeature>(), pos);
   run("kernel_collect_num_valid_feat", Rule<CollectNumValid>());
-  run("kernel_depopulate_valid_feat_idx", Rule<DepopulateValid, &Shape::features>());
+  run("kernel_depopulate_valid_feat_idx", Rule<DepopulateValid, Each::kFeature>());
   run("kernel_populate_valid_feat_idx", Rule<PopulateValid>());
   // A part of populate_feat_cut: what is not marked is timed with what follows.
   if (device.view.sampling != Sampling::kUniform) device.Run(Rule<SampleInOrder>(), pos);
-  run("kernel_populate_feat_cut", Rule<PopulateFeatCut, &Shape::k>(), pos);
-  run("kernel_populate_class_counts", Rule<PopulateClassCounts, &Shape::k>(), pos);
+  run("kernel_populate_feat_cut", Rule<PopulateFeatCut, Each::kCandidate>(), pos);
+  run("kernel_populate_class_counts", Rule<PopulateClassCounts, Each::kCandidate>(), pos);
   run("kernel_place_best_feat_cuts", Rule<PlaceBest>());
   run("kernel_update_trees", Rule<UpdateTree>(), pos);
 }
@@ -77,7 +76,7 @@ void GrowTrees(Device& device, std::int64_t max_steps) {
   device.clock.Begin();
   device.Run(Rule<InitializeTree>());
   device.clock.Mark("kernel_initialize_trees");
-  device.Run(Rule<InitializePosition, &Shape::rows>());
+  device.Run(Rule<InitializePosition, Each::kRow>());
   device.clock.Mark("kernel_initialize_batch_pos");
   device.clock.End();
   std::int32_t longest = 1;

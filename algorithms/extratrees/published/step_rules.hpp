@@ -40,6 +40,14 @@ struct Shape {
   std::uint32_t rows, features, classes, trees, k;
 };
 
+//! Whose elements in a tree a rule is for, if not for the tree.
+enum class Each { kTree, kRow, kFeature, kCandidate };
+
+RETABLE_HD std::uint32_t CountOf(Each each, const Shape& shape) {
+  if (each == Each::kRow) return shape.rows;
+  return each == Each::kFeature ? shape.features : shape.k;
+}
+
 struct Progress {
   std::int32_t* batch_pos;  //!< [R][N]
   std::int32_t* length;     //!< [R] tree_length
