@@ -17,7 +17,8 @@ namespace retable::treeshap {
 void Summarise(const AnnotatedTree& tree, AnnotatedNode& split) {
   const AnnotatedNode& left = tree.at(split.left);
   const AnnotatedNode& right = tree.at(split.right);
-  split.height = 1 + std::max(left.height, right.height);
+  split.height = static_cast<std::int16_t>(1 + std::max(left.height, right.height));
+  split.leaves = left.leaves + right.leaves;
   split.value = split.left_weight * left.value + (1 - split.left_weight) * right.value;
 }
 

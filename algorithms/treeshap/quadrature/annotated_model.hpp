@@ -76,13 +76,16 @@ struct AnnotatedNode {
   std::int32_t inside_set = -1, left_set = -1;  //!< category sets, -1: numerical
   bool missing_inside = true;
   bool missing_left = false;
-  std::int32_t height = 0;  //!< 0: leaf
+  std::int16_t height = 0;  //!< 0: leaf
+  std::int32_t leaves = 1;  //!< at and below the node
   double cover_above = 1;   //!< c: product of the weights of the earlier splits on the feature
   double left_weight = 0.5;
   //! A leaf's value over the tree's mean, which no contribution sees; a split's mean over its
   //! leaves.
   double value = 0;
 };
+
+static_assert(sizeof(AnnotatedNode) == 64, "a line of the cache");
 
 struct AnnotatedTree {
   std::vector<AnnotatedNode> nodes;  //!< preorder; node 0 is the root
@@ -92,7 +95,7 @@ struct AnnotatedTree {
   const AnnotatedNode& at(std::int32_t n) const { return nodes[static_cast<std::size_t>(n)]; }
 };
 
-//! Sets the height and the mean of a split whose children are in the tree.
+//! Sets the height, the leaves and the mean of a split whose children are in the tree.
 void Summarise(const AnnotatedTree& tree, AnnotatedNode& split);
 
 struct AnnotatedModel {

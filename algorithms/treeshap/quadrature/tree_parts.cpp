@@ -16,9 +16,8 @@ namespace {
 class TreeParts {
  public:
   TreeParts(const AnnotatedTree& tree, std::size_t most)
-      : tree_(tree), most_(most), first_(tree.nodes.size()), leaves_(tree.nodes.size()) {
-    Count(0, 0);
-    Plan(0, 0);
+      : tree_(tree), most_(static_cast<std::int32_t>(most)) {
+    Plan(0, 0, 0);
   }
 
   //! Splits that parts have in common, all parts together: those above the cuts.
@@ -27,53 +26,39 @@ class TreeParts {
   void Write(std::vector<AnnotatedTree>& parts) {
     for (std::size_t i = 0; i < begins_.size(); ++i) {
       begin_ = begins_[i];
-      end_ = i + 1 < begins_.size() ? begins_[i + 1] : leaves_[0];
+      end_ = i + 1 < begins_.size() ? begins_[i + 1] : tree_.nodes[0].leaves;
       part_ = {.group = tree_.group};
-      Copy(0);
+      Copy(0, 0);
       parts.push_back(std::move(part_));
     }
   }
 
  private:
-  // Numbers the leaves. Returns how many there are at n.
-  std::size_t Count(std::int32_t n, std::size_t first) {
+  // Parts are neighbouring subtrees, the largest that fit. `first`: number of the first leaf.
+  void Plan(std::int32_t n, std::int32_t first, std::size_t depth) {
     const AnnotatedNode& node = tree_.at(n);
-    const auto at = static_cast<std::size_t>(n);
-    first_[at] = first;
-    leaves_[at] = 1;
-    if (node.feature >= 0) {
-      const std::size_t left = Count(node.left, first);
-      leaves_[at] = left + Count(node.right, first + left);
-    }
-    return leaves_[at];
-  }
-
-  // Parts are neighbouring subtrees, the largest that fit.
-  void Plan(std::int32_t n, std::size_t depth) {
-    const AnnotatedNode& node = tree_.at(n);
-    const auto at = static_cast<std::size_t>(n);
-    if (leaves_[at] > most_) {
-      Plan(node.left, depth + 1);
-      Plan(node.right, depth + 1);
-    } else if (begins_.empty() || first_[at] + leaves_[at] - begins_.back() > most_) {
+    if (node.leaves > most_) {
+      Plan(node.left, first, depth + 1);
+      Plan(node.right, first + tree_.at(node.left).leaves, depth + 1);
+    } else if (begins_.empty() || first + node.leaves - begins_.back() > most_) {
       if (!begins_.empty()) repeated_ += depth;
-      begins_.push_back(first_[at]);
+      begins_.push_back(first);
     }
   }
 
-  std::int32_t Copy(std::int32_t n) {
-    const auto from = static_cast<std::size_t>(n);
+  std::int32_t Copy(std::int32_t n, std::int32_t first) {
     const auto to = part_.nodes.size();
-    AnnotatedNode node = tree_.nodes[from];
+    AnnotatedNode node = tree_.at(n);
     part_.nodes.push_back({.value = node.value});
-    if (first_[from] >= end_ || first_[from] + leaves_[from] <= begin_) {
+    if (first >= end_ || first + node.leaves <= begin_) {
       part_.nodes[to].value = 0;
     } else if (node.feature < 0) {
       part_.path_features = std::max(part_.path_features, static_cast<std::int32_t>(path_.size()));
     } else {
       path_.With({node.feature}, [&] {
-        node.left = Copy(node.left);
-        node.right = Copy(node.right);
+        const std::int32_t left_leaves = tree_.at(node.left).leaves;
+        node.left = Copy(node.left, first);
+        node.right = Copy(node.right, first + left_leaves);
       });
       Summarise(part_, node);
       part_.nodes[to] = node;
@@ -82,11 +67,10 @@ class TreeParts {
   }
 
   const AnnotatedTree& tree_;
-  std::size_t most_;
-  std::vector<std::size_t> first_, leaves_;  // by node: number of the first leaf, leaves
-  std::vector<std::size_t> begins_;          // first leaf of each part
+  std::int32_t most_;
+  std::vector<std::int32_t> begins_;  // first leaf of each part
   std::size_t repeated_ = 0;
-  std::size_t begin_ = 0, end_ = 0;  // leaves of the part
+  std::int32_t begin_ = 0, end_ = 0;  // leaves of the part
   AnnotatedTree part_;
   PathFeatures<FeatureOnPath> path_;
 };

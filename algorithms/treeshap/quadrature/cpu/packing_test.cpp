@@ -13,7 +13,8 @@ AnnotatedNode Leaf(double value) {
   return node;
 }
 
-AnnotatedNode Split(std::int32_t feature, std::int32_t left, std::int32_t right, int height) {
+AnnotatedNode Split(std::int32_t feature, std::int32_t left, std::int32_t right,
+                    std::int16_t height) {
   AnnotatedNode node;
   node.feature = feature;
   node.left = left;

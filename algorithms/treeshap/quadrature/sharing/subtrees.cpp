@@ -75,10 +75,7 @@ void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride, std::
 class Planner {
  public:
   Planner(const AnnotatedTree& tree, const RankTable& ranks, std::int32_t most_leaves)
-      : tree_(tree),
-        most_leaves_(most_leaves),
-        leaves_(tree.nodes.size(), 0),
-        ranks_(tree.nodes.size(), 0) {
+      : tree_(tree), most_leaves_(most_leaves), ranks_(tree.nodes.size(), 0) {
     for (std::size_t n = 0; n < ranks_.size(); ++n) {
       const AnnotatedNode& at = tree.nodes[n];
       if (at.feature >= 0) ranks_[n] = ranks.Rank(at.feature, at.threshold);
@@ -86,29 +83,15 @@ class Planner {
   }
 
   std::vector<PlannedSubtree> Run() {
-    if (tree_.nodes[0].feature < 0) return {};
-    CountLeaves();
     Visit(0);
     return std::move(subtrees_);
   }
 
  private:
-  // Children come after their parent.
-  void CountLeaves() {
-    for (std::size_t n = tree_.nodes.size(); n-- > 0;) {
-      const AnnotatedNode& at = tree_.nodes[n];
-      leaves_[n] = at.feature < 0 ? 1
-                                  : leaves_[static_cast<std::size_t>(at.left)] +
-                                        leaves_[static_cast<std::size_t>(at.right)];
-    }
-  }
-
   void Visit(std::int32_t n) {
     const AnnotatedNode& at = tree_.at(n);
-    if (at.feature < 0) return;
-    const std::int32_t leaves = leaves_[static_cast<std::size_t>(n)];
-    if (leaves < kMinSubtreeLeaves) return;
-    if (leaves <= most_leaves_ && Plan(n)) return;
+    if (at.leaves < kMinSubtreeLeaves) return;
+    if (at.leaves <= most_leaves_ && Plan(n)) return;
     for (const bool left : {true, false}) {
       path_.With(Below(n, left), [&] { Visit(left ? at.left : at.right); });
     }
@@ -154,7 +137,7 @@ class Planner {
     std::vector<std::int32_t>& features = subtree.features;
     features.reserve(path_.size() + 8);
     const auto first = static_cast<std::size_t>(root);
-    const std::size_t end = first + 2 * static_cast<std::size_t>(leaves_[first]) - 1;
+    const std::size_t end = first + 2 * static_cast<std::size_t>(tree_.nodes[first].leaves) - 1;
     cuts_.clear();
     for (std::size_t n = first; n < end; ++n) {
       const std::int32_t feature = tree_.nodes[n].feature;
@@ -193,7 +176,6 @@ class Planner {
 
   const AnnotatedTree& tree_;
   std::int32_t most_leaves_;
-  std::vector<std::int32_t> leaves_;
   std::vector<std::uint32_t> ranks_;                           // of the nodes' thresholds
   std::vector<std::pair<std::uint32_t, std::uint32_t>> cuts_;  // own feature's number, rank
   std::vector<PathFeature> sorted_;
