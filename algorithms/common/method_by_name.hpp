@@ -9,18 +9,15 @@
 #include <string_view>
 
 #include "algorithms/common/registry.hpp"
+#include "algorithms/common/require.hpp"
 #include "base/cuda/devices.hpp"
 
 namespace retable {
 
 //! @throws std::invalid_argument for a name other than cpu and cuda, or a device that is not here
 inline Device DeviceByName(const std::string& name) {
-  if (name != "cpu" && name != "cuda") {
-    throw std::invalid_argument("device is \"" + name + "\"; there are cpu, cuda");
-  }
-  if (name == "cuda" && !HasCudaDevice()) {
-    throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
-  }
+  Require(name == "cpu" || name == "cuda", "device is \"", name, "\"; there are cpu, cuda");
+  Require(name == "cpu" || HasCudaDevice(), "no CUDA device answers here: use device \"cpu\"");
   return name == "cuda" ? Device::kCuda : Device::kCpu;
 }
 

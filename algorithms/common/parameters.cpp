@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "algorithms/common/require.hpp"
+
 namespace retable {
 namespace {
 
@@ -23,10 +25,9 @@ std::int64_t IntegerParameter(const Parameters& parameters, const std::string& n
 int IntParameter(const Parameters& parameters, const std::string& name, int fallback, int least) {
   constexpr int kMost = std::numeric_limits<int>::max();
   const std::int64_t value = IntegerParameter(parameters, name, fallback);
-  if (value >= least && value <= kMost) return static_cast<int>(value);
-  throw std::invalid_argument("parameter \"" + name + "\" must be an integer from " +
-                              std::to_string(least) + " to " + std::to_string(kMost) + ", not " +
-                              std::to_string(value));
+  Require(value >= least && value <= kMost, "parameter \"", name, "\" must be an integer from ",
+          least, " to ", kMost, ", not ", value);
+  return static_cast<int>(value);
 }
 
 double RealParameter(const Parameters& parameters, const std::string& name, double fallback) {

@@ -6,19 +6,18 @@
 #include <cmath>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <string>
 
 #include "algorithms/common/parameters.hpp"
+#include "algorithms/common/require.hpp"
 
 namespace retable::treeshap {
 
 //! True for "float", false for "double". @throws std::invalid_argument for anything else.
 inline bool IsFloat(const Parameters& parameters, const std::string& fallback) {
   const std::string precision = TextParameter(parameters, "precision", fallback);
-  if (precision != "float" && precision != "double") {
-    throw std::invalid_argument("precision is \"float\" or \"double\", not \"" + precision + "\"");
-  }
+  Require(precision == "float" || precision == "double",
+          "precision is \"float\" or \"double\", not \"", precision, "\"");
   return precision == "float";
 }
 
@@ -28,9 +27,9 @@ inline bool IsFloat(const Parameters& parameters, const std::string& fallback) {
 inline void RequireFinite(std::span<const double> results, bool doubles,
                           double most = std::numeric_limits<double>::max()) {
   const auto within = [most](double result) { return std::abs(result) <= most; };
-  if (std::all_of(results.begin(), results.end(), within)) return;
-  throw std::invalid_argument(doubles ? "a value is beyond 64 bits: scale the model's leaves"
-                                      : "a value is beyond 32 bits: use precision double");
+  Require(std::ranges::all_of(results, within),
+          doubles ? "a value is beyond 64 bits: scale the model's leaves"
+                  : "a value is beyond 32 bits: use precision double");
 }
 
 }  // namespace retable::treeshap

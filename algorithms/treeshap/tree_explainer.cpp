@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/common/require.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
@@ -31,9 +32,7 @@ void TreeExplainer::interactions_to(const RowBlock& rows, std::span<double> matr
 }
 
 void RequireSize(std::size_t given, std::size_t needed) {
-  if (given == needed) return;
-  throw std::invalid_argument("the results need room for " + std::to_string(needed) +
-                              " numbers, not " + std::to_string(given));
+  Require(given == needed, "the results need room for ", needed, " numbers, not ", given);
 }
 
 std::vector<double> ExpectedMargins(const TreeEnsemble& model) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <future>
 
+#include "algorithms/common/require.hpp"
+
 namespace retable::treeshap {
 
 namespace {
@@ -69,7 +71,7 @@ class ShardedExplainer final : public TreeExplainer {
 }  // namespace
 
 std::unique_ptr<TreeExplainer> ShardRows(std::vector<std::unique_ptr<TreeExplainer>> explainers) {
-  if (explainers.empty()) throw std::invalid_argument("no explainer to share rows among");
+  Require(!explainers.empty(), "no explainer to share rows among");
   if (explainers.size() == 1) return std::move(explainers.front());
   return std::make_unique<ShardedExplainer>(std::move(explainers));
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/host/batch_pipeline.hpp"
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/host/side_by_side.cuh"
@@ -169,9 +170,8 @@ struct DeviceInteractionTape final : TileTape<InteractionLaunch, InteractionTile
 
   // A kernel's own variables need less than the 1 KiB that is left.
   void RequireFits(const InteractionSizes& sizes) const {
-    if (InteractionSharedBytes(points, sizes, 1) > SharedMemoryLimit() - 1024) {
-      throw std::invalid_argument("too many pairs of features meet; use the CPU");
-    }
+    Require(InteractionSharedBytes(points, sizes, 1) <= SharedMemoryLimit() - 1024,
+            "too many pairs of features meet; use the CPU");
   }
 
   void Reserve(std::uint32_t count, std::uint32_t stride) override {

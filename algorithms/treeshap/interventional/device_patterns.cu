@@ -1,9 +1,9 @@
 #include "algorithms/treeshap/interventional/device_patterns.cuh"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/interventional/deep_trees.hpp"
 #include "base/parallel.hpp"
 
@@ -128,7 +128,7 @@ void DevicePatterns::SetBackground(const RowBlock& background) {
     leaves_[i].patterns = static_cast<std::uint32_t>(lists[i].size());
     patterns.insert(patterns.end(), lists[i].begin(), lists[i].end());
   }
-  if (patterns.size() > 0xffffffffu) throw std::invalid_argument("too many background rows");
+  Require(patterns.size() <= 0xffffffffu, "too many background rows");
   patterns_.Upload(patterns);
   device_leaves_.Upload(leaves_);
 }

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/interventional/device_patterns.cuh"
@@ -31,11 +32,10 @@ class InterventionalOnDevice final : public TreeExplainer {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     expected_.clear();
     for (const Tree& tree : model.trees) {
-      if (MaxPathFeatures(tree) > DevicePatterns::kMostFeatures) {
-        throw std::invalid_argument(
-            "interventional values on the GPU take paths of at most 64 distinct features; use the "
-            "CPU");
-      }
+      Require(
+          MaxPathFeatures(tree) <= DevicePatterns::kMostFeatures,
+          "interventional values on the GPU take paths of at most 64 distinct features; use the "
+          "CPU");
     }
     shape_ = model;
   }

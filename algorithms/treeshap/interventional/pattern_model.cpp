@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <stdexcept>
-#include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/model/path_features.hpp"
 #include "base/parallel.hpp"
@@ -208,12 +207,10 @@ std::vector<double> BackgroundMargins(const PatternModel& model,
 
 void ValidateBackground(const TreeEnsemble& shape, const RowBlock& background) {
   ValidateRows(shape, background);
-  if (background.rows == 0) throw std::invalid_argument("the background has no rows");
-  if (background.rows > std::numeric_limits<std::uint32_t>::max()) {
-    throw std::invalid_argument("a background has at most " +
-                                std::to_string(std::numeric_limits<std::uint32_t>::max()) +
-                                " rows, not " + std::to_string(background.rows));
-  }
+  constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
+  Require(background.rows > 0, "the background has no rows");
+  Require(background.rows <= kMost, "a background has at most ", kMost, " rows, not ",
+          background.rows);
 }
 
 }  // namespace retable::treeshap

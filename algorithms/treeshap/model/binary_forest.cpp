@@ -1,8 +1,8 @@
 #include <limits>
 #include <span>
-#include <stdexcept>
 
 #include "algorithms/common/forest_bytes.hpp"
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 
 namespace retable::treeshap {
@@ -34,9 +34,8 @@ Tree OutputTree(const ForestTree& from, std::uint32_t output, std::uint32_t outp
 
 TreeEnsemble ReadBinaryForest(std::string_view bytes) {
   const StoredForest forest = ReadStoredForest(std::as_bytes(std::span(bytes)));
-  if (forest.columns > std::numeric_limits<std::int32_t>::max()) {
-    throw std::invalid_argument("the forest's bytes: an impossible number of columns");
-  }
+  Require(forest.columns <= std::numeric_limits<std::int32_t>::max(),
+          "the forest's bytes: an impossible number of columns");
   TreeEnsemble model;
   model.features = static_cast<std::int32_t>(forest.columns);
   model.groups = static_cast<int>(forest.outputs);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "algorithms/common/forest_bytes.hpp"
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/rank_splits.hpp"
@@ -28,7 +29,7 @@ struct Rules {
 
 // The codes that go left; all others go right. Its number among the model's sets.
 std::int32_t ReadSet(const Json& codes, TreeEnsemble& model) {
-  if (!codes.is_array()) throw std::invalid_argument("\"categories\" holds no list of codes");
+  Require(codes.is_array(), "\"categories\" holds no list of codes");
   CategorySet set;
   for (const Json& code : codes) {
     const auto k = static_cast<std::size_t>(Integer(code, "categories", 0, kMaxCategory));
@@ -65,7 +66,7 @@ Tree ReadStructure(const Json& json, const Rules& rules, TreeEnsemble& model,
       continue;
     }
     const double threshold = Number(thresholds[i], "threshold");
-    if (std::isnan(threshold)) throw std::invalid_argument("a threshold is NaN");
+    Require(!std::isnan(threshold), "a threshold is NaN");
     const double limit = rules.inclusive
                              ? threshold
                              : std::nextafter(threshold, -std::numeric_limits<double>::infinity());
@@ -85,9 +86,8 @@ void AddTree(const Json& json, const Rules& rules, TreeEnsemble& model,
   const int outputs = vectors ? model.groups : 1;
   // Checked before a tree is copied for each output: a small file may announce 65536 of them.
   for (const Json& value : values) {
-    if (vectors && value.size() != static_cast<std::size_t>(outputs)) {
-      throw std::invalid_argument("\"value\" should hold one number for each output at each node");
-    }
+    Require(!vectors || value.size() == static_cast<std::size_t>(outputs),
+            "\"value\" should hold one number for each output at each node");
   }
   for (int g = 0; g < outputs; ++g) {
     Tree tree = structure;
@@ -120,18 +120,15 @@ void ReadLevels(const Json& json, TreeEnsemble& model) {
 // Whether the member is the second of two words and not the first, which it is where there is none.
 bool IsOther(const Json& json, const char* name, const char* usual, const char* other) {
   if (!json.contains(name) || json.at(name) == usual) return false;
-  if (json.at(name) == other) return true;
-  throw std::invalid_argument(std::string("\"") + name + "\" is \"" + usual + "\" or \"" + other +
-                              "\", not " + json.at(name).dump());
+  Require(json.at(name) == other, "\"", name, "\" is \"", usual, "\" or \"", other, "\", not ",
+          json.at(name).dump());
+  return true;
 }
 
 TreeEnsemble Convert(const Json& json) {
-  if (Member(json, "format") != "retable-forest") {
-    throw std::invalid_argument("\"format\" is not \"retable-forest\"");
-  }
-  if (Integer(Member(json, "version"), "version", 0, 1000) != 1) {
-    throw std::invalid_argument("this program reads version 1 of the forest format");
-  }
+  Require(Member(json, "format") == "retable-forest", "\"format\" is not \"retable-forest\"");
+  Require(Integer(Member(json, "version"), "version", 0, 1000) == 1,
+          "this program reads version 1 of the forest format");
   TreeEnsemble model;
   model.features = Integer(Member(json, "features"), "features", 0, kMaxIndex);
   model.groups = json.contains("groups") ? Integer(json.at("groups"), "groups", 1, 65536) : 1;
@@ -172,15 +169,13 @@ TreeEnsemble ReadForestJson(std::string_view text) {
 TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options) {
   if (AreForestBytes(bytes)) return ReadBinaryForest(bytes);
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) throw std::invalid_argument("the model file is empty");
+  Require(first != std::string_view::npos, "the model file is empty");
   if (bytes.substr(first, 5) == "tree\n" || bytes.substr(first, 6) == "tree\r\n") {
     return ReadLightgbmText(bytes, options);
   }
-  if (bytes[first] != '{') {
-    throw std::invalid_argument(
-        "unknown model format; give XGBoost JSON or UBJ, LightGBM text, or a file of retable "
-        "forest");
-  }
+  Require(bytes[first] == '{',
+          "unknown model format; give XGBoost JSON or UBJ, LightGBM text, or a file of retable "
+          "forest");
   // A JSON object goes on with a quote or a brace; UBJSON with a length.
   const std::size_t second = bytes.find_first_not_of(" \t\r\n", first + 1);
   if (second == std::string_view::npos || (bytes[second] != '"' && bytes[second] != '}')) {

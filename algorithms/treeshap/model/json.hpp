@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "algorithms/common/require.hpp"
 #include "base/csv/number.hpp"
 
 namespace retable::treeshap::detail {
@@ -24,10 +25,8 @@ inline Json ParseJson(std::string_view text) {
 
 //! The member, with its path in the message when it is missing.
 inline const Json& Member(const Json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) {
-    throw std::invalid_argument(std::string("the model has no \"") + name +
-                                "\"; the file is damaged or of another format");
-  }
+  Require(object.is_object() && object.contains(name), "the model has no \"", name,
+          "\"; the file is damaged or of another format");
   return object.at(name);
 }
 
@@ -44,20 +43,17 @@ inline double Number(const Json& value, const char* name) {
 //! An integer in [low, high].
 inline std::int32_t Integer(const Json& value, const char* name, double low, double high) {
   const double number = Number(value, name);
-  if (!(number >= low && number <= high) ||
-      number != static_cast<double>(static_cast<long long>(number))) {
-    throw std::invalid_argument(std::string("\"") + name + "\" is out of range");
-  }
+  Require(number >= low && number <= high &&
+              number == static_cast<double>(static_cast<long long>(number)),
+          "\"", name, "\" is out of range");
   return static_cast<std::int32_t>(number);
 }
 
 //! An array of exactly `count` entries.
 inline const Json& Array(const Json& object, const char* name, std::size_t count) {
   const Json& array = Member(object, name);
-  if (!array.is_array() || array.size() != count) {
-    throw std::invalid_argument(std::string("\"") + name + "\" should be a list of " +
-                                std::to_string(count) + " entries; the file is damaged");
-  }
+  Require(array.is_array() && array.size() == count, "\"", name, "\" should be a list of ", count,
+          " entries; the file is damaged");
   return array;
 }
 

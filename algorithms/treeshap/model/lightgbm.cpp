@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/rank_splits.hpp"
@@ -17,10 +18,6 @@ namespace retable::treeshap {
 namespace {
 
 using Section = std::map<std::string, std::string, std::less<>>;
-
-void Require(bool holds, const char* what) {
-  if (!holds) throw std::invalid_argument(std::string("LightGBM: ") + what);
-}
 
 // "key=value" lines up to the next "Tree=" line, or the end.
 struct Sections {
@@ -69,19 +66,14 @@ std::vector<double> Numbers(const Section& section, const char* key, std::size_t
     std::string_view text = it->second;
     while (const auto number = TakeNumber(text)) numbers.push_back(*number);
   }
-  if (numbers.size() != count) {
-    throw std::invalid_argument(std::string("LightGBM: \"") + key + "\" should have " +
-                                std::to_string(count) + " numbers, has " +
-                                std::to_string(numbers.size()));
-  }
+  Require(numbers.size() == count, "LightGBM: \"", key, "\" should have ", count, " numbers, has ",
+          numbers.size());
   return numbers;
 }
 
 std::int32_t WholeNumber(const Section& section, const char* key, double low, double high) {
   const double number = Numbers(section, key, 1)[0];
-  if (!(number >= low && number <= high)) {
-    throw std::invalid_argument(std::string("LightGBM: \"") + key + "\" is out of range");
-  }
+  Require(number >= low && number <= high, "LightGBM: \"", key, "\" is out of range");
   return static_cast<std::int32_t>(number);
 }
 
@@ -90,7 +82,7 @@ std::int32_t Child(double child, std::size_t inner, std::size_t leaves) {
   const bool leaf = child < 0;
   const double index = leaf ? -child - 1 : child;
   Require(index < static_cast<double>(leaf ? leaves : inner),
-          "a child is out of range; the file is damaged");
+          "LightGBM: a child is out of range; the file is damaged");
   return static_cast<std::int32_t>(index) + (leaf ? static_cast<std::int32_t>(inner) : 0);
 }
 
@@ -102,19 +94,20 @@ struct TreeCategories {
     const auto sets = static_cast<std::size_t>(WholeNumber(section, "num_cat", 0, 1e8));
     if (sets == 0) return;
     bounds = Numbers(section, "cat_boundaries", sets + 1);
-    Require(bounds.back() >= 0 && bounds.back() <= 1e8, "a category set is out of range");
+    Require(bounds.back() >= 0 && bounds.back() <= 1e8, "LightGBM: a category set is out of range");
     words = Numbers(section, "cat_threshold", static_cast<std::size_t>(bounds.back()));
   }
 
   CategorySet set(double index) const {
     Require(index >= 0 && index + 1 < static_cast<double>(bounds.size()),
-            "a category set is out of range");
+            "LightGBM: a category set is out of range");
     const double begin = bounds[static_cast<std::size_t>(index)];
     const double end = bounds[static_cast<std::size_t>(index) + 1];
-    Require(begin >= 0 && begin <= end && end <= bounds.back(), "cat_boundaries do not rise");
+    Require(begin >= 0 && begin <= end && end <= bounds.back(),
+            "LightGBM: cat_boundaries do not rise");
     CategorySet categories;
     for (auto w = static_cast<std::size_t>(begin); w < static_cast<std::size_t>(end); ++w) {
-      Require(words[w] >= 0 && words[w] <= 4294967295.0, "cat_threshold is out of range");
+      Require(words[w] >= 0 && words[w] <= 4294967295.0, "LightGBM: cat_threshold is out of range");
       categories.left.push_back(static_cast<std::uint32_t>(words[w]));
     }
     return categories;
@@ -126,9 +119,9 @@ struct TreeCategories {
 enum class Missing { kNone = 0, kZero = 1, kNan = 2 };
 
 DoubleSplit ReadNumericalSplit(double threshold, int decision, TreeNode& node) {
-  Require(!std::isnan(threshold), "a threshold is NaN");
+  Require(!std::isnan(threshold), "LightGBM: a threshold is NaN");
   const auto missing = static_cast<Missing>((decision >> 2) & 3);
-  Require(missing <= Missing::kNan, "a decision_type is out of range");
+  Require(missing <= Missing::kNan, "LightGBM: a decision_type is out of range");
   // Where nothing was missing in training NaN counts as zero.
   node.default_left = missing == Missing::kNone ? 0 <= threshold : (decision & 2) != 0;
   return {.limit = threshold, .zero_missing = missing == Missing::kZero};
@@ -137,7 +130,7 @@ DoubleSplit ReadNumericalSplit(double threshold, int decision, TreeNode& node) {
 Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSplit>& splits) {
   const auto leaves = static_cast<std::size_t>(WholeNumber(section, "num_leaves", 1, 1e8));
   const bool linear = section.contains("is_linear") && Numbers(section, "is_linear", 1)[0] != 0;
-  Require(!linear, "linear trees are not supported");
+  Require(!linear, "LightGBM: linear trees are not supported");
   const std::size_t inner = leaves - 1;
   const auto values = Numbers(section, "leaf_value", leaves);
   Tree tree;
@@ -156,11 +149,12 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSpl
   for (std::size_t i = 0; i < inner; ++i) {
     TreeNode& node = tree.nodes[i];
     node.cover = inner_counts[i];
-    Require(features[i] >= 0 && features[i] < model.features, "split_feature is out of range");
+    Require(features[i] >= 0 && features[i] < model.features,
+            "LightGBM: split_feature is out of range");
     node.feature = static_cast<std::int32_t>(features[i]);
     node.left = Child(lefts[i], inner, leaves);
     node.right = Child(rights[i], inner, leaves);
-    Require(decisions[i] >= 0 && decisions[i] < 256, "decision_type is out of range");
+    Require(decisions[i] >= 0 && decisions[i] < 256, "LightGBM: decision_type is out of range");
     const int decision = static_cast<int>(decisions[i]);
     if ((decision & 1) != 0) {  // a missing category goes right
       node.categories = static_cast<std::int32_t>(model.category_sets.size());
@@ -181,10 +175,8 @@ std::vector<std::string> FeatureNames(const Section& header, std::int32_t featur
   if (it == header.end()) return {};
   std::istringstream list(it->second);
   std::vector<std::string> names{std::istream_iterator<std::string>(list), {}};
-  if (names.size() != static_cast<std::size_t>(features)) {
-    throw std::invalid_argument("LightGBM: \"feature_names\" has " + std::to_string(names.size()) +
-                                " names for " + std::to_string(features) + " features");
-  }
+  Require(names.size() == static_cast<std::size_t>(features), "LightGBM: \"feature_names\" has ",
+          names.size(), " names for ", features, " features");
   bool made_up = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
     made_up = made_up && names[i] == "Column_" + std::to_string(i);
@@ -228,10 +220,8 @@ std::vector<FeatureInfo> FeatureInfos(const Sections& sections, std::int32_t fea
     }
     infos.push_back(info);
   }
-  if (infos.size() != static_cast<std::size_t>(features)) {
-    throw std::invalid_argument("LightGBM: \"feature_infos\" has " + std::to_string(infos.size()) +
-                                " entries for " + std::to_string(features) + " features");
-  }
+  Require(infos.size() == static_cast<std::size_t>(features), "LightGBM: \"feature_infos\" has ",
+          infos.size(), " entries for ", features, " features");
   // Categorical features without information are told by the parameters alone.
   constexpr std::string_view key = "\n[categorical_feature: ";
   const std::size_t begin = sections.rest.find(key);
@@ -351,12 +341,10 @@ void ReadCategoryMaps(const Sections& sections, TreeEnsemble& model, const ReadO
   if (maps.empty()) return;
   bool guessed = false;
   const auto features = PlaceColumns(maps, infos, guessed);
-  if (features.empty()) {
-    throw std::invalid_argument(
-        "LightGBM: \"pandas_categorical\" lists the categories of " + std::to_string(maps.size()) +
-        " columns, and it cannot be told which features these are; write the data with the codes "
-        "of the categories, and an empty list, [], in the model's last line");
-  }
+  Require(!features.empty(), "LightGBM: \"pandas_categorical\" lists the categories of ",
+          maps.size(),
+          " columns, and it cannot be told which features these are; write the data with the codes "
+          "of the categories, and an empty list, [], in the model's last line");
   if (guessed && options.say) options.say(GuessNote(features, model));
   for (std::size_t c = 0; c < maps.size(); ++c) {
     model.encodings[static_cast<std::int32_t>(features[c])].categories = std::move(maps[c]);

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <stdexcept>
+
+#include "algorithms/common/require.hpp"
 
 namespace retable::treeshap {
 
@@ -76,9 +77,7 @@ std::vector<double> FindCuts(const TreeEnsemble& model, const FeatureSplits& spl
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  if (cuts.size() >= kMostCuts) {
-    throw std::invalid_argument("a feature has more than 2^24 limits; train with fewer splits");
-  }
+  Require(cuts.size() < kMostCuts, "a feature has more than 2^24 limits; train with fewer splits");
   return cuts;
 }
 
@@ -88,9 +87,7 @@ CategorySet RankSet(const std::vector<double>& cuts, std::size_t& words, const L
   CategorySet set;
   set.left.resize(cuts.size() / 32 + 1);
   words += set.left.size();
-  if (words > kMostWords) {
-    throw std::invalid_argument("the category sets are larger than any trained model's");
-  }
+  Require(words <= kMostWords, "the category sets are larger than any trained model's");
   for (std::size_t r = 0; r <= cuts.size(); ++r) {
     const double x = r < cuts.size() ? cuts[r] : std::nextafter(cuts.back(), kUnlimited);
     if (left(x)) set.left[r / 32] |= 1u << (r % 32);

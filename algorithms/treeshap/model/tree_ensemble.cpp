@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/path_features.hpp"
 #include "base/parallel.hpp"
 
@@ -12,40 +12,27 @@ namespace retable::treeshap {
 
 namespace {
 
-[[noreturn]] void Refuse(std::size_t tree, std::size_t node, const std::string& what) {
-  throw std::invalid_argument("tree " + std::to_string(tree) + ", node " + std::to_string(node) +
-                              ": " + what);
+template <class... Parts>
+void RequireOf(std::size_t tree, std::size_t node, bool holds, const Parts&... what) {
+  Require(holds, "tree ", tree, ", node ", node, ": ", what...);
 }
 
 void ValidateNode(const TreeEnsemble& model, std::size_t t, std::size_t n) {
   const auto& nodes = model.trees[t].nodes;
   const TreeNode& node = nodes[n];
-  if (!(node.cover >= 0) || std::isinf(node.cover)) {
-    Refuse(t, n,
-           "cover " + std::to_string(node.cover) +
-               " is not a finite number >= 0; retrain, or clear negative weights");
-  }
-  if (node.is_leaf()) {
-    if (!std::isfinite(node.value)) Refuse(t, n, "leaf value is not finite");
-    return;
-  }
+  RequireOf(t, n, node.cover >= 0 && !std::isinf(node.cover), "cover ", node.cover,
+            " is not a finite number >= 0; retrain, or clear negative weights");
+  if (node.is_leaf()) return RequireOf(t, n, std::isfinite(node.value), "leaf value is not finite");
   const auto inside = [&](std::int32_t i) {
     return i > 0 && static_cast<std::size_t>(i) < nodes.size();
   };
-  if (!inside(node.left) || !inside(node.right) || node.left == node.right) {
-    Refuse(t, n,
-           "children " + std::to_string(node.left) + " and " + std::to_string(node.right) +
-               " are not two nodes of this tree; the file is damaged");
-  }
-  if (node.feature >= model.features) {
-    Refuse(t, n,
-           "feature " + std::to_string(node.feature) + " of a model with " +
-               std::to_string(model.features) + " features");
-  }
-  if (node.categories >= static_cast<std::int32_t>(model.category_sets.size())) {
-    Refuse(t, n, "category set out of range");
-  }
-  if (node.categories < 0 && std::isnan(node.threshold)) Refuse(t, n, "threshold is NaN");
+  RequireOf(t, n, inside(node.left) && inside(node.right) && node.left != node.right, "children ",
+            node.left, " and ", node.right, " are not two nodes of this tree; the file is damaged");
+  RequireOf(t, n, node.feature < model.features, "feature ", node.feature, " of a model with ",
+            model.features, " features");
+  RequireOf(t, n, node.categories < static_cast<std::int32_t>(model.category_sets.size()),
+            "category set out of range");
+  RequireOf(t, n, node.categories >= 0 || !std::isnan(node.threshold), "threshold is NaN");
 }
 
 // Explainers narrow an interval or a set along a path, not both.
@@ -55,12 +42,11 @@ void ValidateKinds(const TreeEnsemble& model) {
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const auto& nodes = model.trees[t].nodes;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      if (nodes[n].is_leaf() || nodes[n].categories >= 0) continue;
-      if (!by_category.contains(nodes[n].feature)) continue;
-      Refuse(t, n,
-             "feature " + std::to_string(nodes[n].feature) +
-                 " is split by number here and by category elsewhere; RankMixedFeatures makes one "
-                 "kind of it");
+      const bool by_number = !nodes[n].is_leaf() && nodes[n].categories < 0;
+      RequireOf(t, n, !by_number || !by_category.contains(nodes[n].feature), "feature ",
+                nodes[n].feature,
+                " is split by number here and by category elsewhere; RankMixedFeatures makes one "
+                "kind of it");
     }
   }
 }
@@ -85,20 +71,16 @@ void ValidateShape(const TreeEnsemble& model, std::size_t t) {
   std::vector<char> seen(tree.nodes.size(), 0);
   PreOrder(tree, [&](std::int32_t n, int depth) {
     const auto i = static_cast<std::size_t>(n);
-    if (seen[i] != 0) Refuse(t, i, "is the child of two nodes; the file is damaged");
-    if (depth > kMaxTreeDepth) {
-      Refuse(t, i, "is deeper than " + std::to_string(kMaxTreeDepth) + " splits");
-    }
+    RequireOf(t, i, seen[i] == 0, "is the child of two nodes; the file is damaged");
+    RequireOf(t, i, depth <= kMaxTreeDepth, "is deeper than ", kMaxTreeDepth, " splits");
     seen[i] = 1;
   });
 }
 
 void ValidateTree(const TreeEnsemble& model, std::size_t t) {
   const Tree& tree = model.trees[t];
-  if (tree.nodes.empty()) {
-    throw std::invalid_argument("tree " + std::to_string(t) + " has no nodes");
-  }
-  if (tree.group < 0 || tree.group >= model.groups) Refuse(t, 0, "its output is out of range");
+  Require(!tree.nodes.empty(), "tree ", t, " has no nodes");
+  RequireOf(t, 0, tree.group >= 0 && tree.group < model.groups, "its output is out of range");
   for (std::size_t n = 0; n < tree.nodes.size(); ++n) ValidateNode(model, t, n);
   ValidateShape(model, t);
 }
@@ -220,14 +202,12 @@ float StrictThreshold(double limit) {
 }
 
 void Validate(const TreeEnsemble& model) {
-  if (model.features < 0 || model.groups < 1) {
-    throw std::invalid_argument("a model needs features >= 0 and at least one output");
-  }
-  if (model.base_score.size() != static_cast<std::size_t>(model.groups)) {
-    throw std::invalid_argument("a model needs one base score per output");
-  }
+  Require(model.features >= 0 && model.groups >= 1,
+          "a model needs features >= 0 and at least one output");
+  Require(model.base_score.size() == static_cast<std::size_t>(model.groups),
+          "a model needs one base score per output");
   for (const double base : model.base_score) {
-    if (!std::isfinite(base)) throw std::invalid_argument("a base score is not finite");
+    Require(std::isfinite(base), "a base score is not finite");
   }
   std::vector<char> faulty(model.trees.size(), 0);
   ParallelFor(faulty.size(), [&](std::size_t t) {
@@ -244,15 +224,11 @@ void Validate(const TreeEnsemble& model) {
 }
 
 void ValidateRows(const TreeEnsemble& model, const RowBlock& rows) {
-  if (rows.columns != static_cast<std::size_t>(model.features)) {
-    throw std::invalid_argument("the rows have " + std::to_string(rows.columns) +
-                                " columns, the model " + std::to_string(model.features) +
-                                " features; give the columns the model was trained on");
-  }
-  if (rows.values.size() != rows.rows * rows.columns) {
-    throw std::invalid_argument("the row block holds " + std::to_string(rows.values.size()) +
-                                " values, not rows x columns");
-  }
+  Require(rows.columns == static_cast<std::size_t>(model.features), "the rows have ", rows.columns,
+          " columns, the model ", model.features,
+          " features; give the columns the model was trained on");
+  Require(rows.values.size() == rows.rows * rows.columns, "the row block holds ",
+          rows.values.size(), " values, not rows x columns");
 }
 
 }  // namespace retable::treeshap

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/rank_splits.hpp"
@@ -55,14 +56,12 @@ double Margin(double stored, Link link, bool clamped) {
   if (link == Link::kIdentity) return stored;
   auto base = static_cast<float>(stored);
   if (link == Link::kLog) {
-    if (!(base > 0)) throw std::invalid_argument("base_score has to be > 0, as this objective's");
+    Require(base > 0, "base_score has to be > 0, as this objective's");
     return std::log(base);
   }
   if (clamped) base = std::clamp(base, 1e-6f, 1 - 1e-6f);
-  if (!(base > 0 && base < 1)) {
-    throw std::invalid_argument("base_score " + std::to_string(stored) +
-                                " is no probability in (0, 1), as this objective's");
-  }
+  Require(base > 0 && base < 1, "base_score ", stored,
+          " is no probability in (0, 1), as this objective's");
   return -std::log(1.0f / base - 1.0f);
 }
 
@@ -94,10 +93,8 @@ std::vector<double> BaseScores(const Json& model, std::size_t outputs) {
     at = comma + 1;
   }
   if (margins.size() == 1) margins.resize(outputs, margins[0]);
-  if (margins.size() != outputs) {
-    throw std::invalid_argument("base_score has " + std::to_string(margins.size()) +
-                                " numbers for " + std::to_string(outputs) + " outputs");
-  }
+  Require(margins.size() == outputs, "base_score has ", margins.size(), " numbers for ", outputs,
+          " outputs");
   return margins;
 }
 
@@ -115,16 +112,15 @@ std::map<std::int32_t, CategorySet> ReadCategories(const Json& json, std::size_t
     const auto begin =
         static_cast<std::size_t>(Integer(segments[k], "categories_segments", 0, kMaxIndex));
     const auto size = static_cast<std::size_t>(Integer(sizes[k], "categories_sizes", 0, kMaxIndex));
-    if (begin + size > all.size()) throw std::invalid_argument("categories end too early");
+    Require(begin + size <= all.size(), "categories end too early");
     CategorySet set;
     set.others_left = true;
     for (std::size_t i = begin; i < begin + size; ++i) {
       const auto category = static_cast<std::size_t>(Integer(all[i], "categories", 0, 16777216.0));
       if (category / 32 >= set.left.size()) {
         words += category / 32 + 1 - set.left.size();
-        if (words > kMaxCategoryWords) {
-          throw std::invalid_argument("the category sets are larger than any trained model's");
-        }
+        Require(words <= kMaxCategoryWords,
+                "the category sets are larger than any trained model's");
         set.left.resize(category / 32 + 1, ~0u);
       }
       set.left[category / 32] &= ~(1u << (category % 32));
@@ -178,9 +174,7 @@ std::int32_t LeafSize(const Json& tree) {
 // One tree for each output. "leaf_weights" holds the vectors of the leaves, "right_children" a
 // leaf's index among them.
 void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeEnsemble& model) {
-  if (LeafSize(json) != model.groups) {
-    throw std::invalid_argument("\"size_leaf_vector\" is not the number of outputs");
-  }
+  Require(LeafSize(json) == model.groups, "\"size_leaf_vector\" is not the number of outputs");
   const auto outputs = static_cast<std::size_t>(model.groups);
   const std::size_t leaves = (structure.nodes.size() + 1) / 2;
   const Json& values = Array(json, "leaf_weights", leaves * outputs);
@@ -205,9 +199,7 @@ const Json& TreeModel(const Json& booster, std::vector<double>& weights) {
     for (const Json& w : Member(booster, "weight_drop")) weights.push_back(Float(w, "weight_drop"));
     return Member(Member(booster, "gbtree"), "model");
   }
-  if (name != "gbtree") {
-    throw std::invalid_argument("booster \"" + name + "\" has no trees; use gbtree or dart");
-  }
+  Require(name == "gbtree", "booster \"", name, "\" has no trees; use gbtree or dart");
   return Member(booster, "model");
 }
 
@@ -231,12 +223,10 @@ void ReadCategoryMaps(const Json& trees, TreeEnsemble& model) {
         encoding.categories.add({}, Number(value, "values"));
       }
     }
-    if (std::any_of(bytes.begin(), bytes.end(), [](char c) { return (c & 0x80) != 0; })) {
-      throw std::invalid_argument(
-          "the categories of feature " + std::to_string(f) +
-          " have letters beyond ASCII, which XGBoost counts as letters in a pandas table and as "
-          "bytes in others; train with categories in ASCII");
-    }
+    Require(std::ranges::all_of(bytes, [](char c) { return (c & 0x80) == 0; }),
+            "the categories of feature ", f,
+            " have letters beyond ASCII, which XGBoost counts as letters in a pandas table and as "
+            "bytes in others; train with categories in ASCII");
     const auto length = static_cast<double>(bytes.size());
     for (std::size_t i = 0; words && i + 1 < ends; ++i) {
       const auto begin = Integer(columns[f].at("offsets")[i], "offsets", 0, length);
@@ -265,10 +255,8 @@ std::size_t TreesThatPredict(const Json& learner, const Json& trees, const TreeE
         Integer(ends.at(best + 1), "iteration_indptr", 0, static_cast<double>(list.size())));
   } else {
     const Json& parameters = Member(trees, "gbtree_model_param");
-    if (!parameters.contains("num_parallel_tree")) {
-      throw std::invalid_argument(
-          "the model is of an XGBoost before 1.6: load it with a later one and save it again");
-    }
+    Require(parameters.contains("num_parallel_tree"),
+            "the model is of an XGBoost before 1.6: load it with a later one and save it again");
     used = (best + 1) * static_cast<std::size_t>(model.groups) *
            static_cast<std::size_t>(
                Integer(parameters.at("num_parallel_tree"), "num_parallel_tree", 1, kMaxIndex));
@@ -305,17 +293,14 @@ TreeEnsemble Convert(const Json& json, const ReadOptions& options) {
   const Json& trees = TreeModel(Member(learner, "gradient_booster"), weights);
   const Json& list = Member(trees, "trees");
   const Json& groups = Array(trees, "tree_info", list.size());
-  if (!weights.empty() && weights.size() != list.size()) {
-    throw std::invalid_argument("\"weight_drop\" should have one entry per tree");
-  }
+  Require(weights.empty() || weights.size() == list.size(),
+          "\"weight_drop\" should have one entry per tree");
   std::size_t category_words = 0;
   const std::size_t used = TreesThatPredict(learner, trees, model, options);
   for (std::size_t t = 0; t < used; ++t) {
     const bool vectors = LeafSize(list[t]) > 1;
-    if (vectors && !list[t].contains("leaf_weights")) {
-      throw std::invalid_argument(
-          "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
-    }
+    Require(!vectors || list[t].contains("leaf_weights"),
+            "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
     Tree tree = ReadTree(list[t], model, category_words);
     const double weight = weights.empty() ? 1.0 : weights[t];
     if (vectors) {
@@ -360,29 +345,17 @@ std::string QuoteNonFinite(std::string_view text) {
 }
 
 // A first pass over UBJSON that builds nothing: stops nesting and counts that only an attack has.
-struct UbjGuard : nlohmann::json_sax<Json> {
-  explicit UbjGuard(std::size_t size) : bytes(size) {}
-  std::size_t bytes;
+struct UbjGuard : nlohmann::detail::json_sax_acceptor<Json> {
+  std::size_t bytes = 0;
   int depth = 0;
 
   bool Open(std::size_t count) {
     return ++depth <= 64 && (count == static_cast<std::size_t>(-1) || count <= bytes);
   }
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t count) override { return Open(count); }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return --depth >= 0; }
-  bool start_array(std::size_t count) override { return Open(count); }
-  bool end_array() override { return --depth >= 0; }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
-    return false;
-  }
+  bool start_object(std::size_t count) { return Open(count); }
+  bool end_object() { return --depth >= 0; }
+  bool start_array(std::size_t count) { return Open(count); }
+  bool end_array() { return --depth >= 0; }
 };
 
 }  // namespace
@@ -394,10 +367,10 @@ TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options) 
 }
 
 TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options) {
-  UbjGuard guard(bytes.size());
-  if (!Json::sax_parse(bytes, &guard, nlohmann::detail::input_format_t::ubjson)) {
-    throw std::invalid_argument("the model is not valid UBJSON; the file is damaged");
-  }
+  UbjGuard guard;
+  guard.bytes = bytes.size();
+  Require(Json::sax_parse(bytes, &guard, nlohmann::detail::input_format_t::ubjson),
+          "the model is not valid UBJSON; the file is damaged");
   return ConvertChecked(Json::from_ubjson(bytes, true, false), options);
 }
 

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "algorithms/common/require.hpp"
+
 namespace retable::treeshap {
 
 namespace {
@@ -127,10 +129,8 @@ Packing PackingByName(const std::string& name) {
 
 Bins Pack(Packing packing, std::span<const std::int32_t> sizes, std::int32_t capacity) {
   for (const auto size : sizes) {
-    if (size < 1 || size > capacity) {
-      throw std::invalid_argument("an item of size " + std::to_string(size) +
-                                  " does not fit a bin of " + std::to_string(capacity));
-    }
+    Require(size >= 1 && size <= capacity, "an item of size ", size, " does not fit a bin of ",
+            capacity);
   }
   switch (packing) {
     case Packing::kNone:

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/flop_count.hpp"
 #include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
@@ -205,11 +206,9 @@ class GpuTreeShap final : public TreeExplainer {
     const PathList list = ExtractPaths(model);
     std::vector<std::int32_t> lengths;
     for (const Path& path : list.paths) {
-      if (path.length > kWarp) {
-        throw std::invalid_argument(
-            "GPUTreeShap takes paths of at most 31 distinct features, one has " +
-            std::to_string(path.length - 1) + "; use Quadrature");
-      }
+      Require(path.length <= kWarp,
+              "GPUTreeShap takes paths of at most 31 distinct features, one has ", path.length - 1,
+              "; use Quadrature");
       lengths.push_back(path.length);
     }
     const Bins bins = Pack(packing_, lengths);

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <iterator>
 #include <numbers>
-#include <stdexcept>
-#include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/path_features.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -214,11 +213,9 @@ AnnotatedModel Annotate(const TreeEnsemble& model) {
       }
       std::ranges::move(sets[t], std::back_inserter(out.sets));
     }
-    if (out.trees[t].path_features > kMaxPathFeatures) {
-      throw std::invalid_argument("tree " + std::to_string(t) + " has a path with more than " +
-                                  std::to_string(kMaxPathFeatures) +
-                                  " distinct features; train it less deep");
-    }
+    Require(out.trees[t].path_features <= kMaxPathFeatures, "tree ", t,
+            " has a path with more than ", kMaxPathFeatures,
+            " distinct features; train it less deep");
   }
   return out;
 }

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/published/path_steps.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
 
@@ -83,11 +83,8 @@ void ForEachTable(const TreeEnsemble& model, const RowBlock& rows, const GameOfR
                   const std::function<void(const std::vector<double>&, std::size_t)>& body) {
   Validate(model);
   ValidateRows(model, rows);
-  if (model.features > 20) {
-    throw std::invalid_argument(
-        "brute force over subsets takes at most 20 features, the model has " +
-        std::to_string(model.features));
-  }
+  Require(model.features <= 20,
+          "brute force over subsets takes at most 20 features, the model has ", model.features);
   for (std::size_t r = 0; r < rows.rows; ++r) {
     const Game game = game_of(rows.row(r));
     for (std::size_t g = 0; g < static_cast<std::size_t>(model.groups); ++g) {

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
-#include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/precision.hpp"
 #include "base/parallel.hpp"
 
@@ -39,7 +38,7 @@ void ForEachSet(std::span<const PathElement> elements, std::int32_t order,
 
 InteractionIndex::InteractionIndex(const TreeEnsemble& model, InteractionIndexOptions options)
     : options_(options) {
-  if (options.order < 1) throw std::invalid_argument("the order of interactions is at least 1");
+  Require(options.order >= 1, "the order of interactions is at least 1");
   Validate(model);
   shape_.features = model.features;
   shape_.groups = model.groups;
@@ -53,11 +52,8 @@ InteractionIndex::InteractionIndex(const TreeEnsemble& model, InteractionIndexOp
     first_.push_back(count);
     count += Binomial(path.length - 1, options.order);
     longest = std::max(longest, path.length - 1);
-    if (count > kMostPathSets) {
-      throw std::invalid_argument("the model's paths have too many sets of " +
-                                  std::to_string(options.order) +
-                                  " features; ask for a lower order");
-    }
+    Require(count <= kMostPathSets, "the model's paths have too many sets of ", options.order,
+            " features; ask for a lower order");
   }
   for (std::int32_t d = 0; d <= longest; ++d) {
     const std::int32_t degree = std::max(0, d - options.order);

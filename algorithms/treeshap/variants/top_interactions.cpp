@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <stdexcept>
+
+#include "algorithms/common/require.hpp"
 
 namespace retable::treeshap {
 
@@ -21,10 +22,8 @@ using Heaps = std::array<std::vector<InteractionPair>, kLanes<float>>;
 
 void Offer(std::vector<InteractionPair>& heap, const InteractionPair& pair, std::size_t k,
            double& bar) {
-  if (!std::isfinite(pair.value)) {
-    throw std::invalid_argument(
-        "an interaction is beyond 32 bits: take all pairs, with precision double");
-  }
+  Require(std::isfinite(pair.value),
+          "an interaction is beyond 32 bits: take all pairs, with precision double");
   heap.push_back(pair);
   std::push_heap(heap.begin(), heap.end(), Stronger);
   if (heap.size() > k) {
@@ -54,7 +53,7 @@ Heaps Select(const OutputColumns& columns, const LaneSums* sums, std::size_t row
 
 TopInteractions::TopInteractions(const TreeEnsemble& model, TopInteractionsOptions options)
     : k_(options.k), engine_(QuadratureEngine<float>::Make({.threads = options.threads})) {
-  if (k_ == 0) throw std::invalid_argument("the number of pairs must be at least 1");
+  Require(k_ > 0, "the number of pairs must be at least 1");
   engine_->Prepare(model);
 }
 

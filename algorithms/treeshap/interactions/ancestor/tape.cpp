@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <stdexcept>
-#include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/interactions/common/sums.hpp"
 #include "algorithms/treeshap/interactions/common/tile_tape.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
@@ -338,9 +337,8 @@ class TileWriter final : public TileCode<Cuts, 8> {
   std::uint32_t SlotOf(std::uint32_t interaction) {
     const auto [it, fresh] = slot_of_.try_emplace(interaction, Count(interactions_.size()));
     if (fresh) {
-      if (it->second > ancestor::kSumMask >> ancestor::kSumShift) {
-        throw std::invalid_argument("too many pairs of features meet; use the CPU");
-      }
+      Require(it->second <= ancestor::kSumMask >> ancestor::kSumShift,
+              "too many pairs of features meet; use the CPU");
       interactions_.push_back(interaction);
     }
     return it->second;
@@ -381,15 +379,12 @@ class TileWriter final : public TileCode<Cuts, 8> {
 
 void RequireFits(const AnnotatedModel& model) {
   const auto f = static_cast<std::uint64_t>(model.features);
-  if (f * (f + 1) / 2 >= 1u << 26) {
-    throw std::invalid_argument("interactions on the GPU take models of at most 11584 features");
-  }
+  Require(f * (f + 1) / 2 < 1u << 26,
+          "interactions on the GPU take models of at most 11584 features");
   for (const AnnotatedTree& tree : model.trees) {
-    if (tree.path_features > ancestor::kMaxPositions) {
-      throw std::invalid_argument("interactions on the GPU take paths of at most " +
-                                  std::to_string(ancestor::kMaxPositions) +
-                                  " distinct features; use the CPU");
-    }
+    Require(tree.path_features <= ancestor::kMaxPositions,
+            "interactions on the GPU take paths of at most ", ancestor::kMaxPositions,
+            " distinct features; use the CPU");
   }
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <stdexcept>
 #include <tuple>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/interactions/common/sums.hpp"
 #include "algorithms/treeshap/interactions/common/tile_tape.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
@@ -464,9 +464,8 @@ class TileWriter final : public TileCode<TilePlan, 4> {
 
 DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
                                      const DerivativeOptions& options) {
-  if (model.features > derivatives::kMostFeatures) {
-    throw std::invalid_argument("derivatives are for models of few features");
-  }
+  Require(model.features <= derivatives::kMostFeatures,
+          "derivatives are for models of few features");
   DerivativeTapeSet out;
   const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
   std::map<int, DerivativeTape> tapes;

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/cpu/packing.hpp"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
@@ -50,8 +51,8 @@ Kernels<T> Choose(const std::string& isa) {
     if (here && !PointsOf(kernels).empty()) return kernels;
     known = true;
   }
-  if (known) throw std::invalid_argument("this processor or build has no " + isa);
-  throw std::invalid_argument("isa is auto, baseline, avx2 or avx512, not \"" + isa + "\"");
+  Require(known, "isa is auto, baseline, avx2 or avx512, not \"", isa, "\"");
+  throw std::invalid_argument("this processor or build has no " + isa);
 }
 
 // Points [begin, begin + count) of a rule; beyond its end points that weigh nothing.

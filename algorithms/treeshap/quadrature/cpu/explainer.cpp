@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/flop_count.hpp"
 #include "algorithms/treeshap/interactions/common/write_matrices.hpp"
 #include "algorithms/treeshap/precision.hpp"
@@ -92,9 +92,8 @@ std::unique_ptr<TreeExplainer> MakeQuadrature(const Parameters& parameters) {
   const int threads = IntParameter(parameters, "threads", 0);
   const std::string index = TextParameter(parameters, "index", "shapley");
   const std::string isa = TextParameter(parameters, "isa", "auto");
-  if (index != "shapley" && index != "banzhaf") {
-    throw std::invalid_argument("index is shapley or banzhaf, not \"" + index + "\"");
-  }
+  Require(index == "shapley" || index == "banzhaf", "index is shapley or banzhaf, not \"", index,
+          "\"");
   const EngineOptions options{threads, index == "banzhaf", isa};
   if (IsFloat(parameters, "float")) {
     return std::make_unique<QuadratureExplainer<float>>(options);

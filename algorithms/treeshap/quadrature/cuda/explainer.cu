@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/host/device_pipeline.hpp"
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
@@ -44,9 +44,8 @@ class DeviceQuadrature final : public TreeExplainer {
         threads_of_host_(std::max(1, AvailableThreads() / gpus)),
         threads_(threads),
         share_(share) {
-    if (threads != 0 && threads != 32 && threads != 64 && threads != 128) {
-      throw std::invalid_argument("threads is 0 (chosen), 32, 64 or 128");
-    }
+    Require(threads == 0 || threads == 32 || threads == 64 || threads == 128,
+            "threads is 0 (chosen), 32, 64 or 128");
   }
 
   void prepare(const TreeEnsemble& model) override {
@@ -250,10 +249,9 @@ class DeviceQuadrature final : public TreeExplainer {
     for (const auto& tape : tapes_) {
       const KernelVariant variant{.general = true, .layout = layout_};
       const QuadratureLaunch launch = Geometry(*tape, variant, 1);
-      if (QuadratureSharedBytes(tape->tape.points, launch) > SharedMemoryLimit()) {
-        throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.stack_slots) +
-                                    " stack slots, more than shared memory holds; use the CPU");
-      }
+      Require(QuadratureSharedBytes(tape->tape.points, launch) <= SharedMemoryLimit(),
+              "a tree needs ", tape->tape.stack_slots,
+              " stack slots, more than shared memory holds; use the CPU");
     }
   }
 

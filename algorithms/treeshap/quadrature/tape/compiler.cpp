@@ -5,9 +5,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/tape/accumulators.hpp"
 #include "base/parallel.hpp"
@@ -655,9 +655,8 @@ Float4 SplitWords(const AnnotatedNode& at, const std::vector<std::uint32_t>& set
 }
 
 TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
-  if (model.features > static_cast<std::int32_t>(tape::kSlottedFeatureMask)) {
-    throw std::invalid_argument("the tape takes at most 2^17 features");
-  }
+  Require(model.features <= static_cast<std::int32_t>(tape::kSlottedFeatureMask),
+          "the tape takes at most 2^17 features");
   TapeSet out;
   out.features = model.features;
   out.groups = model.groups;
