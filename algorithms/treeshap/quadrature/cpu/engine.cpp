@@ -99,7 +99,11 @@ class Engine final : public QuadratureEngine<T> {
     expected = annotated.expected;
     PackTrees(annotated);
     sets_ = std::move(annotated.sets);
-    views_ = ViewSets(sets_);
+    views_.clear();
+    for (const CategorySet& set : sets_) {
+      views_.push_back(
+          {set.left.data(), static_cast<std::int32_t>(set.left.size()), set.others_left});
+    }
     NumberColumns();
     CutSegments();
     Bundle();
@@ -492,7 +496,7 @@ class Engine final : public QuadratureEngine<T> {
   bool banzhaf_;
   Kernels<T> kernels_;
   std::vector<CategorySet> sets_;
-  std::vector<SimdCategorySet> views_;
+  std::vector<SimdCategorySet> views_;              // point into sets_
   std::vector<PackedTree<T>> trees_;                // by output
   std::vector<std::vector<std::int32_t>> columns_;  // of each tree: of its features, its pairs
   std::vector<std::size_t> begins_;  // of each tree's sums among its segment's; 0: in no bundle

@@ -98,50 +98,6 @@ class Packer {
   PackedTree<T> packed_;
 };
 
-// Walks a packed tree with the list of the features above.
-template <class T>
-class PartnerLister {
- public:
-  explicit PartnerLister(PackedTree<T>& tree) : tree_(tree) {}
-
-  void Run() {
-    tree_.partners.clear();
-    tree_.partners_begin.assign(tree_.nodes.size() + 1, 0);
-    if (!tree_.nodes.empty()) Visit(0);
-    tree_.partners_begin.back() = static_cast<std::uint32_t>(tree_.partners.size());
-  }
-
- private:
-  // Nodes are met in their own order: a parent, its first subtree, its second.
-  void Visit(std::int32_t n) {
-    const auto at = static_cast<std::size_t>(n);
-    const std::int32_t own = tree_.nodes[at].local;
-    tree_.partners_begin[at] = static_cast<std::uint32_t>(tree_.partners.size());
-    bool fresh = true;
-    for (const std::int32_t other : live_) {
-      if (other == own)
-        fresh = false;
-      else
-        tree_.partners.push_back({other, PairOf(std::min(own, other), std::max(own, other))});
-    }
-    if (fresh) live_.push_back(own);
-    if (tree_.nodes[at].first >= 0) Visit(tree_.nodes[at].first);
-    if (tree_.nodes[at].second >= 0) Visit(tree_.nodes[at].second);
-    if (fresh) live_.pop_back();
-  }
-
-  std::int32_t PairOf(std::int32_t a, std::int32_t b) {
-    const auto [it, added] =
-        known_.try_emplace({a, b}, static_cast<std::int32_t>(tree_.pairs.size()));
-    if (added) tree_.pairs.emplace_back(a, b);
-    return it->second;
-  }
-
-  PackedTree<T>& tree_;
-  std::vector<std::int32_t> live_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> known_;
-};
-
 // Adds the splits of a bundle, and of each what its lanes have there.
 template <class T>
 class Bundler {
@@ -244,7 +200,30 @@ PackedTree<T> PackTree(const AnnotatedTree& tree, const QuadratureRule& rule,
 
 template <class T>
 void AddPartners(PackedTree<T>& tree) {
-  PartnerLister<T>(tree).Run();
+  tree.partners.clear();
+  tree.partners_begin.assign(1, 0);
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> number_of;  // of each pair
+  std::vector<std::int32_t> above;                                          // features
+  // Nodes are met in their own order: a parent, its first subtree, its second.
+  const auto visit = [&](const auto& self, std::int32_t n) -> void {
+    if (n < 0) return;
+    const SimdNode<T>& node = tree.nodes[static_cast<std::size_t>(n)];
+    for (const std::int32_t other : above) {
+      if (other == node.local) continue;
+      const std::pair pair = std::minmax({node.local, other});
+      const auto next = static_cast<std::int32_t>(tree.pairs.size());
+      const auto [it, added] = number_of.try_emplace(pair, next);
+      if (added) tree.pairs.push_back(pair);
+      tree.partners.push_back({other, it->second});
+    }
+    tree.partners_begin.push_back(static_cast<std::uint32_t>(tree.partners.size()));
+    const bool fresh = std::ranges::find(above, node.local) == above.end();
+    if (fresh) above.push_back(node.local);
+    self(self, node.first);
+    self(self, node.second);
+    if (fresh) above.pop_back();
+  };
+  visit(visit, tree.nodes.empty() ? -1 : 0);
 }
 
 template PackedTree<float> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
@@ -255,13 +234,5 @@ template TreeBundle<double> BundleTrees(std::span<const PackedTree<double>* cons
                                         std::span<const std::size_t>, int);
 template void AddPartners(PackedTree<float>&);
 template void AddPartners(PackedTree<double>&);
-
-std::vector<SimdCategorySet> ViewSets(std::span<const CategorySet> sets) {
-  std::vector<SimdCategorySet> views;
-  for (const CategorySet& set : sets) {
-    views.push_back({set.left.data(), static_cast<std::int32_t>(set.left.size()), set.others_left});
-  }
-  return views;
-}
 
 }  // namespace retable::treeshap

@@ -70,7 +70,4 @@ PackedTree<T> PackTree(const AnnotatedTree& tree, const QuadratureRule& rule,
 template <class T>
 void AddPartners(PackedTree<T>& tree);
 
-//! The model's category sets as the kernels see them; they point into `sets`.
-std::vector<SimdCategorySet> ViewSets(std::span<const CategorySet> sets);
-
 }  // namespace retable::treeshap
