@@ -32,6 +32,19 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
+//! Copies `count` values behind what the stream holds.
+template <class T>
+void CopyInStream(T* to, const T* from, std::size_t count, cudaMemcpyKind kind,
+                  cudaStream_t stream) {
+  CheckCuda(cudaMemcpyAsync(to, from, count * sizeof(T), kind, stream), "cudaMemcpyAsync");
+}
+
+//! Makes `count` values all bits zero, behind what the stream holds.
+template <class T>
+void ClearInStream(T* values, std::size_t count, cudaStream_t stream) {
+  CheckCuda(cudaMemsetAsync(values, 0, count * sizeof(T), stream), "cudaMemsetAsync");
+}
+
 class CudaEvent {
  public:
   //! cudaEventDisableTiming: for waiting alone, at less cost.

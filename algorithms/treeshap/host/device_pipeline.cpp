@@ -42,18 +42,13 @@ void DevicePipeline<Number>::RunOnDevice(const DeviceRows& rows, std::size_t col
   Select();
   const auto stream = static_cast<cudaStream_t>(rows.stream);
   const std::size_t per_row = to.block * to.expected.size();
-  CheckCuda(cudaMemcpyAsync(expected_.Reserve(to.expected.size()), to.expected.data(),
-                            to.expected.size_bytes(), cudaMemcpyHostToDevice, stream),
-            "upload");
-  if (piece_rows == 0 || zeros_) {
-    CheckCuda(cudaMemsetAsync(rows.results, 0, rows.rows * per_row * sizeof(double), stream),
-              "memset");
-  }
+  CopyInStream(expected_.Reserve(to.expected.size()), to.expected.data(), to.expected.size(),
+               cudaMemcpyHostToDevice, stream);
+  if (piece_rows == 0 || zeros_) ClearInStream(rows.results, rows.rows * per_row, stream);
   const std::size_t pieces = piece_rows == 0 ? 0 : (rows.rows + piece_rows - 1) / piece_rows;
   const auto first = [&](std::size_t piece) { return rows.rows * piece / pieces; };
   std::vector<std::uint32_t> missing(pieces);
-  missing_.Reserve(pieces);
-  CheckCuda(cudaMemsetAsync(missing_.data(), 0, pieces * sizeof(std::uint32_t), stream), "memset");
+  ClearInStream(missing_.Reserve(pieces), pieces, stream);
   for (std::size_t p = 0; p < pieces; ++p) {
     FindMissing(rows.values + first(p) * columns, (first(p + 1) - first(p)) * columns,
                 missing_.data() + p, stream);
@@ -116,9 +111,8 @@ void DevicePipeline<Number>::Upload(std::size_t slot, std::size_t begin, std::si
     FetchRows(slots_[slot].host_rows.data() + begin, count, slots_[slot].rows.data() + begin, up());
     return;
   }
-  CheckCuda(cudaMemcpyAsync(slots_[slot].rows.data() + begin, slots_[slot].host_rows.data() + begin,
-                            count * sizeof(float), cudaMemcpyHostToDevice, up()),
-            "upload");
+  CopyInStream(slots_[slot].rows.data() + begin, slots_[slot].host_rows.data() + begin, count,
+               cudaMemcpyHostToDevice, up());
 }
 
 template <class Number>
@@ -140,7 +134,7 @@ void DevicePipeline<Number>::Start(std::size_t slot, std::size_t rows, bool miss
   } else {
     out = s.out.data();
   }
-  if (zeros_) CheckCuda(cudaMemsetAsync(out, 0, numbers * sizeof(double), main_.get()), "memset");
+  if (zeros_) ClearInStream(out, numbers, main_.get());
   s.started.Record(main_.get());
   const bool done = explain_({s.rows.data(), static_cast<std::uint32_t>(rows), missing, out,
                               rounded, plan_.sampled > 0, main_.get()});
@@ -168,9 +162,8 @@ void DevicePipeline<Number>::Fetch(std::size_t slot, std::size_t buffer, std::si
   if (direct_) return;
   Select();
   Slot& s = slots_[slot];
-  CheckCuda(cudaMemcpyAsync(s.buffers.data() + buffer * plan_.chunk, s.out.data() + begin,
-                            count * sizeof(Number), cudaMemcpyDeviceToHost, down(slot)),
-            "download");
+  CopyInStream(s.buffers.data() + buffer * plan_.chunk, s.out.data() + begin, count,
+               cudaMemcpyDeviceToHost, down(slot));
   s.arrived[buffer]->Record(down(slot));
 }
 

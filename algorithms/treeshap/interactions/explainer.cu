@@ -265,9 +265,7 @@ struct DeviceInteractions::State {
   bool Upload(const RowBlock& block) {
     const std::size_t count = block.values.size();
     const bool missing = CopyRows(block.values.data(), count, host_rows.Reserve(count));
-    CheckCuda(cudaMemcpyAsync(rows.Reserve(count), host_rows.data(), count * sizeof(float),
-                              cudaMemcpyHostToDevice, main.get()),
-              "upload");
+    CopyInStream(rows.Reserve(count), host_rows.data(), count, cudaMemcpyHostToDevice, main.get());
     return missing;
   }
 
@@ -279,16 +277,15 @@ struct DeviceInteractions::State {
     start.Record(main.get());
     Sum(rows.data(), static_cast<std::uint32_t>(block.rows), stride, missing_value, main.get());
     stop.Record(main.get());
-    CheckCuda(cudaMemcpyAsync(host_sums.data(), sums.data(), numbers * sizeof(std::uint64_t),
-                              cudaMemcpyDeviceToHost, main.get()),
-              "download");
+    CopyInStream(reinterpret_cast<unsigned long long*>(host_sums.data()), sums.data(), numbers,
+                 cudaMemcpyDeviceToHost, main.get());
     CheckCuda(cudaStreamSynchronize(main.get()), "interactions");
     return stop.SecondsSince(start);
   }
 
   // Whether a value in device memory is missing, once the stream has got there.
   bool Missing(const float* values, std::size_t count, cudaStream_t stream) {
-    CheckCuda(cudaMemsetAsync(missing.Reserve(1), 0, sizeof(std::uint32_t), stream), "memset");
+    ClearInStream(missing.Reserve(1), 1, stream);
     FindMissing(values, count, missing.data(), stream);
     CheckCuda(cudaStreamSynchronize(stream), "rows in device memory");
     std::uint32_t found = 0;
@@ -299,8 +296,7 @@ struct DeviceInteractions::State {
   // Writes a piece's matrices, behind its sums.
   void Expand(std::uint32_t count, std::uint32_t stride, double* matrices, cudaStream_t stream) {
     const std::size_t side = features + 1;
-    CheckCuda(cudaMemsetAsync(matrices, 0, count * groups * side * side * sizeof(double), stream),
-              "memset");
+    ClearInStream(matrices, count * groups * side * side, stream);
     const dim3 grid((count + kExpandThreads - 1) / kExpandThreads, static_cast<unsigned>(groups));
     const Expansion expansion{.names = names.data(),
                               .begin = first_name.data(),
@@ -403,14 +399,11 @@ void DeviceInteractions::RunOnDevice(const DeviceRows& rows, std::span<const dou
   if (rows.rows == 0) return;
   s.on_device.Wait();
   const auto upload = [&](auto& to, const auto& from) {
-    CheckCuda(cudaMemcpyAsync(to.Reserve(from.size()), from.data(), from.size() * sizeof(from[0]),
-                              cudaMemcpyHostToDevice, stream),
-              "upload");
+    CopyInStream(to.Reserve(from.size()), from.data(), from.size(), cudaMemcpyHostToDevice, stream);
   };
   upload(s.expected, expected);
   if (s.features == 0 || s.tapes.empty()) {
-    const std::size_t numbers = rows.rows * s.groups * side * side;
-    CheckCuda(cudaMemsetAsync(rows.results, 0, numbers * sizeof(double), stream), "memset");
+    ClearInStream(rows.results, rows.rows * s.groups * side * side, stream);
     FinishResults({.results = rows.results,
                    .blocks = rows.rows * s.groups,
                    .block = side * side,

@@ -125,14 +125,10 @@ class RowSample {
     LaunchRanks({rows.rows, features, 1, spread_.data()}, thresholds, begin, features, kSampledRows,
                 kSampledRows, ranks_.data(), rows.stream);
     LaunchGrouping(launch_, rows.stream);
-    CheckCuda(cudaMemcpyAsync(found_.Reserve(kSubtreeCounters), counters_.data(),
-                              kSubtreeCounters * sizeof(std::uint32_t), cudaMemcpyDeviceToHost,
-                              rows.stream),
-              "download");
+    CopyInStream(found_.Reserve(kSubtreeCounters), counters_.data(), kSubtreeCounters,
+                 cudaMemcpyDeviceToHost, rows.stream);
     answered_.Record(rows.stream);
-    CheckCuda(
-        cudaMemsetAsync(counters_.data(), 0, kSubtreeCounters * sizeof(std::uint32_t), rows.stream),
-        "memset");
+    ClearInStream(counters_.data(), kSubtreeCounters, rows.stream);
   }
 
   //! Waits for it. @return row classes over rows, the mean of the subtrees by their widths
@@ -227,9 +223,7 @@ struct SharedQuadrature::State {
 
   void RunSubtrees(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
                    std::uint32_t stride, KernelVariant variant, cudaStream_t stream) {
-    CheckCuda(
-        cudaMemsetAsync(tape.counters.data(), 0, kSubtreeCounters * sizeof(std::uint32_t), stream),
-        "memset");
+    ClearInStream(tape.counters.data(), kSubtreeCounters, stream);
     SubtreeLaunch launch;
     launch.tapes = {tape.subtrees.data() + batch.first_subtree, tape.subtree_words.data(),
                     tape.feature_lists.data()};
