@@ -2,22 +2,17 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
-#include <string>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/common/require.hpp"
 
 namespace retable::shapley {
 
 void CheckSample(std::size_t n, int d) {
-  if (d < 1 || d > 65535) {
-    throw std::invalid_argument("a permutation of " + std::to_string(d) +
-                                " players: between 1 and 65535 are possible");
-  }
-  if (n > (std::size_t{1} << 40) / static_cast<std::size_t>(d)) {
-    throw std::invalid_argument(std::to_string(n) + " permutations of " + std::to_string(d) +
-                                " players: together at most 2^40 numbers are possible");
-  }
+  Require(d >= 1 && d <= 65535, "a permutation of ", d,
+          " players: between 1 and 65535 are possible");
+  Require(n <= (std::size_t{1} << 40) / static_cast<std::size_t>(d), n, " permutations of ", d,
+          " players: together at most 2^40 numbers are possible");
 }
 
 PermutationSample EmptySample(std::size_t n, int d) {

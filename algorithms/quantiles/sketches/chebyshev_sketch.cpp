@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "base/csv/number.hpp"
 
@@ -93,8 +94,8 @@ void TakeMoments(BitReader& in, ChebyshevSums& sums, int order) {
   sums.map = ChebyshevMap::Of(sums.min, sums.max);
   for (int k = 1; k <= kMaxOrder; ++k) {
     const auto q = static_cast<double>(in.TakeSigned(kMomentBits));
-    if (std::abs(q) > kMomentUnit) throw std::invalid_argument("sketch: a moment exceeds 1");
-    if (k > order && q != 0) throw std::invalid_argument("sketch: a moment beyond the order");
+    Require(std::abs(q) <= kMomentUnit, "sketch: a moment exceeds 1");
+    Require(k <= order || q == 0, "sketch: a moment beyond the order");
     sums.sum[k] = q / kMomentUnit * sums.sum[0];
   }
 }
@@ -102,10 +103,6 @@ void TakeMoments(BitReader& in, ChebyshevSums& sums, int order) {
 float RoundedUp(double x) {
   const auto y = static_cast<float>(x);
   return static_cast<double>(y) < x ? std::nextafter(y, 2.0f) : y;
-}
-
-void Require(bool condition, const std::string& what) {
-  if (!condition) throw std::invalid_argument("sketch: " + what);
 }
 
 }  // namespace
@@ -143,9 +140,8 @@ void ChebyshevSketch::Feed(std::span<const Real> values) {
 
 void ChebyshevSketch::merge(const QuantileSketch& other) {
   const auto* same = dynamic_cast<const ChebyshevSketch*>(&other);
-  if (same == nullptr || same->sums_.order() != sums_.order() || same->log_ != log_) {
-    throw std::invalid_argument("merge of Retable with another method or order");
-  }
+  Require(same != nullptr && same->sums_.order() == sums_.order() && same->log_ == log_,
+          "merge of Retable with another method or order");
   RequireRoom(same->count());
   noise_ = std::max(noise_, same->noise_);
   sums_.Merge(same->sums_);
@@ -303,19 +299,19 @@ ChebyshevSums TakeEnds(BitReader& in, int& order) {
   ChebyshevSums sums;
   sums.sum[0] = static_cast<double>(in.Take(44));
   order = static_cast<int>(in.Take(4));
-  Require(order >= 1, "order 0");
+  Require(order >= 1, "sketch: order 0");
   sums.min = std::bit_cast<double>(in.Take(64));
   sums.max = std::bit_cast<double>(in.Take(64));
-  Require(sums.min <= sums.max, "minimum above maximum");
+  Require(sums.min <= sums.max, "sketch: minimum above maximum");
   sums.at_min = static_cast<double>(in.Take(40));
   sums.at_max = static_cast<double>(in.Take(40));
   if (sums.sum[0] > 0) {
-    Require(std::isfinite(sums.min) && std::isfinite(sums.max), "an infinite bound");
-    Require(sums.at_min >= 1 && sums.at_max >= 1, "nothing on an end");
+    Require(std::isfinite(sums.min) && std::isfinite(sums.max), "sketch: an infinite bound");
+    Require(sums.at_min >= 1 && sums.at_max >= 1, "sketch: nothing on an end");
     const double ends = sums.min == sums.max ? sums.at_min : sums.at_min + sums.at_max;
-    Require(ends <= sums.sum[0], "more values on the ends than in all");
+    Require(ends <= sums.sum[0], "sketch: more values on the ends than in all");
   } else {
-    Require(sums.at_min == 0 && sums.at_max == 0, "values on the ends of nothing");
+    Require(sums.at_min == 0 && sums.at_max == 0, "sketch: values on the ends of nothing");
   }
   return sums;
 }
@@ -323,25 +319,24 @@ ChebyshevSums TakeEnds(BitReader& in, int& order) {
 }  // namespace
 
 std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const std::byte> bytes) {
-  Require(!bytes.empty(), "no bytes");
+  Require(!bytes.empty(), "sketch: no bytes");
   BitReader in(bytes);
   const std::uint64_t version = in.Take(4);
-  Require(version >= 1 && version <= 4,
-          "unknown version " + std::to_string(version) + "; this program reads 1 to 4");
+  Require(version >= 1 && version <= 4, "sketch: unknown version ", version,
+          "; this program reads 1 to 4");
   const bool old = version <= 2;
   const bool log = version % 2 == 0;
   const std::size_t plain = log ? kBytes + kLogBytes : kBytes;
   const bool extra = !old && bytes.size() == plain + kExtraBytes;
-  Require(extra || bytes.size() == plain, std::to_string(bytes.size()) + " bytes, where version " +
-                                              std::to_string(version) + " has " +
-                                              std::to_string(plain));
+  Require(extra || bytes.size() == plain, "sketch: ", bytes.size(), " bytes, where version ",
+          version, " has ", plain);
   // Behind a checksum of two equal bytes zeros have a right checksum again.
   const auto behind = bytes.subspan(plain);
   Require(!extra || std::any_of(behind.begin(), behind.end(),
                                 [](std::byte b) { return b != std::byte{0}; }),
           "zeros behind a sketch");
   const int digits = static_cast<int>(in.Take(4));
-  Require(digits <= kMaxDigits || digits == kNoLattice, "impossible number of digits");
+  Require(digits <= kMaxDigits || digits == kNoLattice, "sketch: impossible number of digits");
   int order = 0;
   const ChebyshevSums ends = TakeEnds(in, order);
   ChebyshevSums sums = ends;
@@ -364,11 +359,11 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
     infinite.low = in.Take(40);
     infinite.high = in.Take(40);
     const auto error = std::bit_cast<float>(static_cast<std::uint32_t>(in.Take(32)));
-    Require(error >= 0 && std::isfinite(error), "an impossible error of moments");
+    Require(error >= 0 && std::isfinite(error), "sketch: an impossible error of moments");
     precision.error = static_cast<double>(error);
     sketch->sums_.Count(infinite);
   }
-  Require(in.Take(16) == SketchChecksum(bytes.first(bytes.size() - 2)), "checksum differs");
+  Require(in.Take(16) == SketchChecksum(bytes.first(bytes.size() - 2)), "sketch: checksum differs");
   sketch->sums_.Merge(sums, digits, precision);
   if (log && sums.min > 0) sketch->log_sums_.Merge(logs, kNoLattice, precision);
   sketch->noise_ = std::max(kQuantisedNoise, extra ? precision.error : 0);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/estimators/legendre_series.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/density.hpp"
@@ -46,9 +47,7 @@ class MomentSketch final : public QuantileSketch,
   void update(std::span<const double> values) override { moments_->update(values); }
   void merge(const QuantileSketch& other) override {
     const auto* same = dynamic_cast<const MomentSketch*>(&other);
-    if (same == nullptr || same->log_ != log_) {
-      throw std::invalid_argument("merge of two sketches of different methods");
-    }
+    Require(same != nullptr && same->log_ == log_, "merge of two sketches of different methods");
     moments_->merge(*same->moments_);
   }
   std::size_t count() const override { return moments_->count() + infinities().count(); }

@@ -31,6 +31,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/quantiles/estimators/root.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
@@ -80,7 +81,7 @@ class OrthogonalSeries final : public QuantileSketch,
 
   int passes() const override { return 2; }
   void begin_pass(int pass) override {
-    if (pass != 0 && pass != 1) throw std::invalid_argument("a series takes passes 0 and 1");
+    Require(pass == 0 || pass == 1, "a series takes passes 0 and 1");
     if (pass == 0) *this = OrthogonalSeries(series_, order_, extent_);
     pass_ = pass;
   }
@@ -90,20 +91,17 @@ class OrthogonalSeries final : public QuantileSketch,
 
   void merge(const QuantileSketch& other) override {
     const auto* same = dynamic_cast<const OrthogonalSeries*>(&other);
-    if (same == nullptr || same->series_ != series_ || same->order_ != order_ ||
-        same->extent_ != extent_ || same->pass_ != pass_) {
-      throw std::invalid_argument("merge of a series with another series, order or pass");
-    }
+    Require(same != nullptr && same->series_ == series_ && same->order_ == order_ &&
+                same->extent_ == extent_ && same->pass_ == pass_,
+            "merge of a series with another series, order or pass");
     if (pass_ == 0) {
       min_ = std::min(min_, same->min_);
       max_ = std::max(max_, same->max_);
       return;
     }
-    if (same->min_ != min_ || same->max_ != max_) {
-      throw std::invalid_argument(
-          "merge of two series fitted to different bounds: "
-          "merge the first passes, then start both second passes from it");
-    }
+    Require(same->min_ == min_ && same->max_ == max_,
+            "merge of two series fitted to different bounds: "
+            "merge the first passes, then start both second passes from it");
     count_ += same->count_;
     infinities_.Merge(same->infinities_);
     for (int k = 0; k <= order_; ++k) {
@@ -410,12 +408,10 @@ class OrthogonalSeries final : public QuantileSketch,
 
 //! @param extent the margin (Chebyshev) or the scale (Hermite)
 std::unique_ptr<QuantileSketch> MakeSeries(Series series, int order, double extent) {
-  if (series == Series::kChebyshev && !(extent >= 0 && extent <= 0.5)) {
-    throw std::invalid_argument("margin must be 0 to 0.5");
-  }
-  if (series == Series::kHermite && !(extent > 0 && extent <= 10)) {
-    throw std::invalid_argument("scale must be above 0 and at most 10");
-  }
+  Require(series != Series::kChebyshev || (extent >= 0 && extent <= 0.5),
+          "margin must be 0 to 0.5");
+  Require(series != Series::kHermite || (extent > 0 && extent <= 10),
+          "scale must be above 0 and at most 10");
   return std::make_unique<OrthogonalSeries>(series, order, extent);
 }
 

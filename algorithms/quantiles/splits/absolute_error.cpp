@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 
@@ -12,12 +12,11 @@ namespace retable::quantiles {
 namespace {
 
 void CheckInput(std::span<const double> x, std::span<const double> y, std::size_t bins) {
-  if (x.size() != y.size()) throw std::invalid_argument("a label for each value, please");
-  if (x.size() < 2 || bins < 2) throw std::invalid_argument("a split needs two values and bins");
+  Require(x.size() == y.size(), "a label for each value, please");
+  Require(x.size() >= 2 && bins >= 2, "a split needs two values and bins");
   const auto finite = [](double v) { return std::isfinite(v); };
-  if (!std::all_of(x.begin(), x.end(), finite) || !std::all_of(y.begin(), y.end(), finite)) {
-    throw std::invalid_argument("a split needs finite values and labels");
-  }
+  Require(std::ranges::all_of(x, finite) && std::ranges::all_of(y, finite),
+          "a split needs finite values and labels");
 }
 
 //! Upper edges of bins of equal counts, distinct, ascending, without the largest value.
@@ -115,7 +114,7 @@ std::vector<AbsoluteSplit> SplitsExactly(std::span<const double> x, std::span<co
 }
 
 AbsoluteSplit BestSplit(std::span<const AbsoluteSplit> splits) {
-  if (splits.empty()) throw std::invalid_argument("no threshold divides these values");
+  Require(!splits.empty(), "no threshold divides these values");
   return *std::min_element(splits.begin(), splits.end(),
                            [](const auto& a, const auto& b) { return a.impurity < b.impurity; });
 }

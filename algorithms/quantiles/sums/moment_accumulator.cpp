@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
-#include <string>
+
+#include "algorithms/common/require.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -20,7 +20,7 @@ class LogAccumulator final : public MomentAccumulator {
 
   void merge(const MomentAccumulator& other) override {
     const auto* same = dynamic_cast<const LogAccumulator*>(&other);
-    if (same == nullptr) throw std::invalid_argument("merge of log moments with other moments");
+    Require(same != nullptr, "merge of log moments with other moments");
     inner_->merge(*same->inner_);
     infinities_.Merge(same->infinities_);
     refused_ += same->refused_;
@@ -77,9 +77,7 @@ std::unique_ptr<MomentAccumulator> MakeLogAccumulator(std::unique_ptr<MomentAccu
 }
 
 int CheckOrder(long long order) {
-  if (order < 1 || order > kMaxOrder) {
-    throw std::invalid_argument("the order (l) must be 1 to 15, not " + std::to_string(order));
-  }
+  Require(order >= 1 && order <= kMaxOrder, "the order (l) must be 1 to 15, not ", order);
   return static_cast<int>(order);
 }
 

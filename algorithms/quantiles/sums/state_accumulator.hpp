@@ -3,8 +3,7 @@
 //! What the accumulators of raw and of central sums share, on the CPU and with CUDA: one state of
 //! full order. A kind of sums adds Feed, by which values get in.
 
-#include <stdexcept>
-
+#include "algorithms/common/require.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/sums/order_dispatch.hpp"
 
@@ -20,9 +19,8 @@ class StateAccumulator : public MomentAccumulator {
   void update(std::span<const double> values) override { self().Feed(values); }
   void merge(const MomentAccumulator& other) override {
     const auto* same = dynamic_cast<const Self*>(&other);
-    if (same == nullptr || same->order_ != order_) {
-      throw std::invalid_argument("merge of sums with another kind or order of sums");
-    }
+    Require(same != nullptr && same->order_ == order_,
+            "merge of sums with another kind or order of sums");
     infinities_.Merge(same->infinities_);
     // The sums of order 0..l of the states of full order, and back.
     DispatchOrder(order_, [&](auto order) {

@@ -13,8 +13,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "algorithms/shapley/kernels/discordance.hpp"
 #include "base/parallel.hpp"
@@ -126,16 +126,12 @@ class FoldoverDescent final : public PermutationSampler {
  public:
   FoldoverDescent(double lambda, std::int64_t sweeps, bool weighted)
       : lambda_(lambda), sweeps_(sweeps), weighted_(weighted) {
-    if (!(lambda > 0) || !std::isfinite(lambda) || sweeps < 0) {
-      throw std::invalid_argument(
-          "the descent needs a finite lambda above 0 and sweeps of 0 or more");
-    }
+    Require(lambda > 0 && std::isfinite(lambda) && sweeps >= 0,
+            "the descent needs a finite lambda above 0 and sweeps of 0 or more");
   }
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
-    if (d > kLargestFolded) {
-      throw std::invalid_argument("Foldover-descent: at most 361 players; take Orthogonal");
-    }
+    Require(d <= kLargestFolded, "Foldover-descent: at most 361 players; take Orthogonal");
     PermutationSample sample = EmptySample(n, d);
     const std::vector<std::int32_t> base = BaseOrders(n, d, seed);
     for (std::size_t i = 0; i < n; ++i) {

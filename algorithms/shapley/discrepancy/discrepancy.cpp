@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "algorithms/common/require.hpp"
 
 namespace retable::shapley {
 
 double Discrepancy(const PermutationSample& sample, const PermutationKernel& kernel) {
-  if (sample.count() == 0) throw std::invalid_argument("the discrepancy of no permutations");
-  if (sample.dimension != kernel.dimension()) {
-    throw std::invalid_argument("kernel and sample are of different lengths");
-  }
+  Require(sample.count() > 0, "the discrepancy of no permutations");
+  Require(sample.dimension == kernel.dimension(), "kernel and sample are of different lengths");
   const auto codes = kernel.EncodeAll(sample);
   const std::size_t words = kernel.words();
   double pairs = 0, weights = 0, squares = 0;

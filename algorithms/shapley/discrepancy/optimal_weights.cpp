@@ -1,15 +1,14 @@
 #include <Eigen/Cholesky>
 #include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 
 namespace retable::shapley {
 
 std::vector<double> OptimalWeights(const PermutationSample& sample,
                                    const PermutationKernel& kernel) {
-  if (sample.dimension != kernel.dimension()) {
-    throw std::invalid_argument("kernel and sample are of different lengths");
-  }
+  Require(sample.dimension == kernel.dimension(), "kernel and sample are of different lengths");
   const auto codes = kernel.EncodeAll(sample);
   const auto n = static_cast<Eigen::Index>(sample.count());
   if (n == 0) return {};

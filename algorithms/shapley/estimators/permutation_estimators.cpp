@@ -2,8 +2,8 @@
 //! Every sampler of permutations as an estimator of Shapley values.
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/shapley/greedy/options.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
 
@@ -17,20 +17,15 @@ ShapleyEstimate ShapleyEstimator::estimate(const Game& game, std::int64_t budget
                                            std::uint64_t seed) const {
   const int d = game.dimension();
   const std::int64_t least = least_budget(d);
-  if (budget < least) {
-    throw std::invalid_argument("a budget of " + std::to_string(budget) + " for " +
-                                std::to_string(d) + " players: this method needs at least " +
-                                std::to_string(least));
-  }
+  Require(budget >= least, "a budget of ", budget, " for ", d,
+          " players: this method needs at least ", least);
   return Compute(game, d, budget, seed);
 }
 
 ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSample& sample) {
   const int d = game.dimension();
-  if (sample.dimension != d) {
-    throw std::invalid_argument("permutations of " + std::to_string(sample.dimension) +
-                                " players for a game of " + std::to_string(d));
-  }
+  Require(sample.dimension == d, "permutations of ", sample.dimension, " players for a game of ",
+          d);
   ShapleyEstimate estimate{std::vector<double>(static_cast<std::size_t>(d), 0.0), 0};
   constexpr std::size_t kTogether = 128;  // walks asked for at a time
   const auto width = static_cast<std::size_t>(d), steps = width + 1;

@@ -8,6 +8,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "algorithms/common/require.hpp"
+
 namespace retable::shapley {
 namespace {
 
@@ -17,10 +19,7 @@ constexpr char16_t kSides = std::numeric_limits<char16_t>::max();  // parts the 
 void Append(const std::vector<std::int32_t>& side, int d, std::u16string& key) {
   const std::size_t from = key.size();
   for (const std::int32_t player : side) {
-    if (player < 0 || player >= d) {
-      throw std::invalid_argument("a conjunction over player " + std::to_string(player) + " of " +
-                                  std::to_string(d));
-    }
+    Require(player >= 0 && player < d, "a conjunction over player ", player, " of ", d);
     key.push_back(static_cast<char16_t>(player));
   }
   const auto begin = key.begin() + static_cast<std::ptrdiff_t>(from);
@@ -47,8 +46,7 @@ std::u16string KeyOf(const Term& term, int d) {
 }  // namespace
 
 TermGame::TermGame(int d, std::span<const Term> terms) : d_(d) {
-  if (d < 1 || d > 65535)
-    throw std::invalid_argument("a game of conjunctions has 1 to 65535 players");
+  Require(d >= 1 && d <= 65535, "a game of conjunctions has 1 to 65535 players");
   std::unordered_map<std::u16string, double> joined;
   for (const Term& term : terms) joined[KeyOf(term, d)] += term.coefficient;
   std::vector<std::pair<std::u16string, double>> sorted(joined.begin(), joined.end());
@@ -73,9 +71,7 @@ TermGame::TermGame(int d, std::span<const Term> terms) : d_(d) {
   begin_.push_back(static_cast<std::uint32_t>(players_.size()));
   double size = 0;
   for (const double c : coefficient_) size += std::abs(c);
-  if (!std::isfinite(size)) {
-    throw std::invalid_argument("the coefficients of a game of conjunctions have no finite sum");
-  }
+  Require(std::isfinite(size), "the coefficients of a game of conjunctions have no finite sum");
   // Sums stay below 2^62; a unit below 2^-1000 would make no normal number.
   const int exponent = size > 0 ? std::min(61 - std::ilogb(size), 1000) : 0;
   unit_ = std::ldexp(1.0, -exponent);

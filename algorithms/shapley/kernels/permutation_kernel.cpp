@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/shapley/kernels/discordance.hpp"
 
 namespace retable::shapley {
@@ -32,16 +33,13 @@ KernelKind KernelByName(const std::string& name) {
 
 PermutationKernel::PermutationKernel(KernelKind kind, double lambda, int d)
     : kind_(kind), d_(d), pairs_(PairCount(d)), words_(PairWords(d)), self_(1), mean_(1) {
-  if (d < 1) throw std::invalid_argument("a kernel over permutations of less than one player");
+  Require(d >= 1, "a kernel over permutations of less than one player");
   const double players = d;
   if (kind == KernelKind::kMallows) {
-    if (!(lambda >= 0) || !std::isfinite(lambda)) {
-      throw std::invalid_argument("lambda of the Mallows kernel must be finite and not negative");
-    }
-    if (pairs_ > kMostPairs) {
-      throw std::invalid_argument("the Mallows kernel takes at most 23170 players, not " +
-                                  std::to_string(d) + ": its table grows with their square");
-    }
+    Require(lambda >= 0 && std::isfinite(lambda),
+            "lambda of the Mallows kernel must be finite and not negative");
+    Require(pairs_ <= kMostPairs, "the Mallows kernel takes at most 23170 players, not ", d,
+            ": its table grows with their square");
     mean_ = MallowsMean(d, lambda);
     for (std::int64_t n = 0; n <= pairs_; ++n) {
       value_.push_back(MallowsValue(n, pairs_, lambda));

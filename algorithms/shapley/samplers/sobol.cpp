@@ -13,9 +13,9 @@
 #include <array>
 #include <bit>
 #include <boost/random/sobol.hpp>
-#include <stdexcept>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/common/require.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
 
 namespace retable::shapley {
@@ -95,9 +95,7 @@ class Sobol final : public PermutationSampler {
 
 ScrambledSobol::ScrambledSobol(std::uint64_t seed, std::size_t all, std::size_t points)
     : coordinates(all) {
-  if (all > kMostCoordinates) {
-    throw std::invalid_argument("Sobol: at most 3669 players, the tables end there");
-  }
+  Require(all <= kMostCoordinates, "Sobol: at most 3669 players, the tables end there");
   std::vector<Scramble> scrambles;
   for (std::size_t j = 0; j < all; ++j) {
     scrambles.emplace_back(seed, j);

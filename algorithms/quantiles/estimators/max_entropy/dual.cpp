@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <cstring>
-#include <stdexcept>
-#include <string>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/dual_newton.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/quadrature.hpp"
 #include "algorithms/quantiles/sums/simd.hpp"
@@ -134,11 +133,9 @@ DualAnswer SolveByWidestTarget(const DualProblem& problem) {
 }  // namespace
 
 DualAnswer SolveDual(const DualProblem& problem) {
-  if (problem.order < 0 || problem.order > kMaxOrder || problem.points < 0 ||
-      problem.points > kMaxLatticePoints) {
-    throw std::invalid_argument("a dual has order 0 to 15 and at most " +
-                                std::to_string(kMaxLatticePoints) + " places");
-  }
+  Require(problem.order >= 0 && problem.order <= kMaxOrder && problem.points >= 0 &&
+              problem.points <= kMaxLatticePoints,
+          "a dual has order 0 to 15 and at most ", kMaxLatticePoints, " places");
   if (problem.order <= 5) return SolveByWidestTarget<5>(problem);
   if (problem.order <= 10) return SolveByWidestTarget<10>(problem);
   return SolveByWidestTarget<15>(problem);
@@ -170,7 +167,7 @@ std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& ans
 }
 
 DualSolver CpuDualSolver(int threads) {
-  if (threads < 1) throw std::invalid_argument("a solver needs at least one thread");
+  Require(threads >= 1, "a solver needs at least one thread");
   return [threads](std::span<const DualProblem> problems) {
     std::vector<DualAnswer> answers(problems.size());
     ParallelFor(problems.size(), threads,
