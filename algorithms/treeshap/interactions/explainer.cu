@@ -9,7 +9,6 @@
 #include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/host/side_by_side.cuh"
 #include "algorithms/treeshap/interactions/ancestor/kernel.cuh"
-#include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/interactions/common/tuning.hpp"
 #include "algorithms/treeshap/interactions/derivative/kernel.cuh"
 #include "algorithms/treeshap/interactions/matrices.hpp"

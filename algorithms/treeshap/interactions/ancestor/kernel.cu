@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "algorithms/treeshap/interactions/ancestor/interpreter.hpp"
-#include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 #include "algorithms/treeshap/quadrature/cuda/choices.hpp"

@@ -7,7 +7,7 @@
 //! associative, so the result has the same bits whatever the order of the atomics.
 
 #include "algorithms/treeshap/interactions/ancestor/tape.hpp"
-#include "algorithms/treeshap/interactions/common/launch.cuh"
+#include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/quadrature/sharing/row_classes.cuh"
 #include "base/cuda/streams.hpp"
 
@@ -27,11 +27,7 @@ struct InteractionSubtreeLaunch {
 };
 
 struct InteractionLaunch : TileLaunch<InteractionTile, InteractionSizes> {
-  struct SharedSubtrees {
-    const std::uint16_t* classes = nullptr;
-    const std::uint32_t* bases = nullptr;
-    const float4* table = nullptr;
-  } shared;
+  SubtreeResults shared;
 };
 
 //! Bytes of shared memory of a block of `warps` warps.

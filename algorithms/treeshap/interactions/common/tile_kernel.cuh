@@ -1,16 +1,44 @@
 #pragma once
 //! @file
 //! Common to the kernels of both forms of interaction values (interactions/ancestor/kernel.cu,
-//! interactions/derivative/kernel.cu): waiting for tiles below, lists, and the shape of a block.
+//! interactions/derivative/kernel.cu): their arguments, waiting for tiles below, lists, and the
+//! shape of a block.
 
 #include <algorithm>
 #include <cstdint>
 
 #include "algorithms/treeshap/interactions/common/tuning.hpp"
-#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "algorithms/treeshap/quadrature/tape/format.hpp"
 #include "base/cuda/memory.hpp"
 
 namespace retable::treeshap {
+
+//! Arguments of a tile kernel.
+template <class Tile, class Sizes>
+struct TileLaunch {
+  bool general = true;  //!< missing values or categories
+  struct Tape {
+    const Tile* tiles = nullptr;
+    std::uint32_t tile_count = 0;
+    Sizes sizes;
+    const Float4* words = nullptr;
+    const std::uint32_t* sets = nullptr;
+  } tape;
+  struct Rows {
+    const float* x = nullptr;  //!< features x stride
+    std::uint32_t stride = 0;  //!< padded row count: a multiple of 32
+    float scale = 1;           //!< fixed-point units in one
+  } rows;
+  struct Output {
+    unsigned long long* sums = nullptr;  //!< the tape set's sums x stride, fixed point
+    //! What tiles leave for those above. Ancestor form: K, tiles x points x stride. Derivative
+    //! form: vectors x stride / 32 x 32 points.
+    float* below = nullptr;
+    //! Zero before: the next ticket, then for each tile and block of rows the number of tiles
+    //! below that have ended; 1 + tiles x stride / 32.
+    std::uint32_t* progress = nullptr;
+  } output;
+};
 
 //! Number i of a list that is packed into groups of four.
 __device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {

@@ -2,7 +2,6 @@
 
 #include <type_traits>
 
-#include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/interactions/derivative/interpreter.hpp"
 #include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"

@@ -3,7 +3,7 @@
 //! Interaction values of models of few features on the GPU; see interactions/derivative/tape.hpp.
 //! Tiles are scheduled and sums added as in interactions/ancestor/kernel.cuh.
 
-#include "algorithms/treeshap/interactions/common/launch.cuh"
+#include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "base/cuda/streams.hpp"
 

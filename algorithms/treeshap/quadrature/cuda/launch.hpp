@@ -52,12 +52,7 @@ struct QuadratureLaunch {
   } sizes;
   KernelVariant variant;
   std::uint32_t first_subtree = 0;  //!< number of the batch's first shared subtree
-  //! Results of the subtree kernel.
-  struct SharedSubtrees {
-    const std::uint16_t* classes = nullptr;  //!< subtrees x stride
-    const std::uint32_t* bases = nullptr;    //!< first group of each subtree in `table`
-    const float4* table = nullptr;
-  } shared;
+  SubtreeResults shared;
 };
 
 //! One launch of the subtree kernel: teams of warps draw the items of a batch of subtrees.

@@ -24,6 +24,13 @@ struct SubtreeItem {
   std::uint32_t table;    //!< its first group of four words in the table
 };
 
+//! What shared subtrees give: the class of each row, and the classes' results.
+struct SubtreeResults {
+  const std::uint16_t* classes = nullptr;  //!< subtrees x stride
+  const std::uint32_t* bases = nullptr;    //!< first group of each subtree in `table`
+  const float4* table = nullptr;
+};
+
 //! Counters of a batch, zero before.
 enum SubtreeCounter : std::uint32_t { kItems, kTableGroups, kItemsTaken, kSubtreeCounters };
 
