@@ -12,8 +12,8 @@ namespace {
 using MethodInfo = Method<TreeExplainer>;
 
 bool Knows(const MethodInfo& method, const std::string& parameter) {
-  return std::any_of(method.parameters.begin(), method.parameters.end(),
-                     [&](const auto& p) { return p.name == parameter; });
+  return std::ranges::find(method.parameters, parameter, &ParameterInfo::name) !=
+         method.parameters.end();
 }
 
 std::unique_ptr<TreeExplainer> MakeOn(const MethodInfo& method, const ExplainerOptions& options) {
@@ -88,8 +88,7 @@ bool FallbackExplainer::Refused(const Call& call) {
 
 void FallbackExplainer::prepare(const TreeEnsemble& model) {
   model_ = &model;
-  shape_.features = model.features;
-  shape_.groups = model.groups;
+  shape_ = {.features = model.features, .groups = model.groups};
   Refused([&] { explainer_->prepare(model); });
 }
 

@@ -16,8 +16,7 @@ class ShardedExplainer final : public TreeExplainer {
       : parts_(std::move(parts)) {}
 
   void prepare(const TreeEnsemble& model) override {
-    shape_.features = model.features;
-    shape_.groups = model.groups;
+    shape_ = {.features = model.features, .groups = model.groups};
     Each([&](std::size_t i) { parts_[i]->prepare(model); });
   }
 

@@ -60,8 +60,7 @@ bool InSet(const CategorySet& set, double x, RowRule rule) {
   const double category = std::trunc(x);
   const bool negative = rule == RowRule::kSingle ? x < 0 : category < 0;
   if (negative || category >= 32.0 * static_cast<double>(set.left.size())) return set.others_left;
-  const auto k = static_cast<std::size_t>(category);
-  return ((set.left[k / 32] >> (k % 32)) & 1u) != 0;
+  return set.holds(static_cast<std::size_t>(category));
 }
 
 // The values between which some split of the feature may decide otherwise: each is the upper end,
@@ -125,13 +124,7 @@ void NoteLargestCategory(TreeEnsemble& model, const TreeNode& node) {
   double& largest = model.encodings[node.feature].largest_category;
   const CategorySet& set = model.category_sets[static_cast<std::size_t>(node.categories)];
   std::size_t k = set.left.size() * 32;
-  const auto named = [&] {
-    return (((set.left[k / 32] >> (k % 32)) & 1u) != 0) != set.others_left;
-  };
-  while (k > 0) {
-    --k;
-    if (named()) break;
-  }
+  while (k > 0 && set.holds(--k) == set.others_left) continue;
   largest = std::max(largest, static_cast<double>(k));
 }
 
@@ -153,10 +146,9 @@ void RankSplits(TreeEnsemble& model, const std::vector<DoubleSplit>& splits, Row
   });
   std::size_t words = 0;
   for (auto& [feature, of] : features) {
-    const bool same_missing = std::all_of(
-        of.numbers.begin(), of.numbers.end(),
-        [all = of.zero_missing](const DoubleSplit& split) { return split.zero_missing == all; });
-    of.set_of_ranks = !of.sets.empty() || !same_missing;
+    const auto like_one =
+        std::ranges::count(of.numbers, of.zero_missing, &DoubleSplit::zero_missing);
+    of.set_of_ranks = !of.sets.empty() || like_one < std::ssize(of.numbers);
     RankFeature(model, feature, of, rule, words);
   }
 }

@@ -109,8 +109,7 @@ void LeavesBelow(const Tree& tree, std::int32_t n, PathFeatures<FeatureOnPath>& 
 
 bool CategorySet::goes_left(float x) const {
   if (!(x >= 0) || x >= static_cast<float>(left.size() * 32)) return others_left;
-  const auto category = static_cast<std::uint32_t>(x);
-  return ((left[category / 32] >> (category % 32)) & 1u) != 0;
+  return holds(static_cast<std::uint32_t>(x));
 }
 
 bool GoesLeft(const TreeEnsemble& model, const TreeNode& node, float x) {

@@ -43,6 +43,10 @@ struct CategorySet {
   bool others_left = false;         //!< negative categories and those beyond the last word
 
   bool goes_left(float x) const;
+  //! Whether a category that the words hold goes left.
+  bool holds(std::size_t category) const {
+    return ((left[category / 32] >> (category % 32)) & 1u) != 0;
+  }
 };
 
 //! A tree; node 0 is the root.

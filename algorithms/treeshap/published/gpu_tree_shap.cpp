@@ -51,8 +51,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override {
     Validate(model);
-    shape_.features = model.features;
-    shape_.groups = model.groups;
+    shape_ = {.features = model.features, .groups = model.groups};
     expected_ = ExpectedMargins(model);
     list_ = ExtractPaths(model);
   }

@@ -40,15 +40,13 @@ InteractionIndex::InteractionIndex(const TreeEnsemble& model, InteractionIndexOp
     : options_(options) {
   Require(options.order >= 1, "the order of interactions is at least 1");
   Validate(model);
-  shape_.features = model.features;
-  shape_.groups = model.groups;
+  shape_ = {.features = model.features, .groups = model.groups};
   paths_ = ExtractPaths(model);
   std::size_t count = 0;
   std::int32_t longest = 0;
   for (const Path& path : paths_.paths) {
     const auto begin = paths_.elements.begin() + static_cast<std::ptrdiff_t>(path.begin);
-    std::sort(begin + 1, begin + path.length,
-              [](const PathElement& a, const PathElement& b) { return a.feature < b.feature; });
+    std::ranges::sort(begin + 1, begin + path.length, {}, &PathElement::feature);
     first_.push_back(count);
     count += Binomial(path.length - 1, options.order);
     longest = std::max(longest, path.length - 1);

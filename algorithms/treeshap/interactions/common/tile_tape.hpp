@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -132,8 +133,7 @@ std::vector<std::uint32_t> OrderTiles(std::vector<Tile>& tiles) {
     length[i] = tiles[i].words + (above == Tile::kNoTile ? 0 : length[above]);
     order[i] = Count(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return length[a] > length[b]; });
+  std::ranges::stable_sort(order, std::greater(), [&](std::uint32_t i) { return length[i]; });
   std::vector<std::uint32_t> number(tiles.size());
   for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = Count(i);
   std::vector<Tile> ordered;

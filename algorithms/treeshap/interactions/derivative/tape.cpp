@@ -353,8 +353,7 @@ class TileWriter final : public TileCode<TilePlan, 4> {
   }
 
   static Derivatives::const_iterator Find(const Derivatives& all, std::int32_t feature) {
-    return std::find_if(all.begin(), all.end(),
-                        [&](const Derivative& d) { return d.feature == feature; });
+    return std::ranges::find(all, feature, &Derivative::feature);
   }
 
   // Where D by a feature goes: to the vector there is, or a new one.

@@ -94,8 +94,7 @@ class Engine final : public QuadratureEngine<T> {
   void Prepare(const TreeEnsemble& model) override {
     AnnotatedModel annotated;
     WithThreads(threads_, [&] { annotated = Annotate(model); });
-    shape.features = model.features;
-    shape.groups = model.groups;
+    shape = {.features = model.features, .groups = model.groups};
     expected = annotated.expected;
     PackTrees(annotated);
     sets_ = std::move(annotated.sets);
@@ -173,9 +172,7 @@ class Engine final : public QuadratureEngine<T> {
         begin += static_cast<std::size_t>(count);
       }
     }
-    std::stable_sort(passes.begin(), passes.end(), [&](const Pass& a, const Pass& b) {
-      return model.trees[a.tree].group < model.trees[b.tree].group;
-    });
+    std::ranges::stable_sort(passes, {}, [&](const Pass& p) { return model.trees[p.tree].group; });
     trees_.resize(passes.size());
     ParallelFor(passes.size(), threads_, [&](std::size_t i) {
       const Pass& pass = passes[i];

@@ -682,8 +682,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
     }
   }
   for (auto& [size, list] : passes) {
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Pass& a, const Pass& b) { return a.group < b.group; });
+    std::ranges::stable_sort(list, {}, &Pass::group);
     Tape tape;
     tape.points = size;
     TapeWriter(model, options, out.layout, planned, list, tape)
