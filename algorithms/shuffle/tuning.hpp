@@ -79,12 +79,7 @@ inline constexpr std::uint64_t kHostBatch = 1024;
 inline constexpr std::uint64_t kSplitRange = std::uint64_t{1} << 18;
 //! CPU: one thread splits up to so many items: one pass beats a count and a pass on many threads.
 inline constexpr std::uint64_t kOneThread = std::uint64_t{1} << 18;
-//! CPU: buckets of up to so many items take the sparse path; a multiple of 256.
-inline constexpr std::uint32_t kSparse = 1280;
 //! CPU: bins of up to so many slots have their orders in the table: 185 kB, the second-level cache.
 inline constexpr std::uint32_t kTabledBin = 8;
-//! CPU: capacity of a padded bucket. It is no multiple of a page, so that buckets that fill at the
-//! same rate do not compete for the same sets of the cache.
-inline constexpr std::uint32_t kPaddedBucket = kInMemoryCapacity + 312;
 
 }  // namespace retable::shuffle

@@ -1,11 +1,11 @@
 #include "algorithms/shuffle/multi_gpu/several_gpus.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
 #include "algorithms/shuffle/in_place/in_place.hpp"
+#include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition/cuda/workspace.hpp"
 #include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/streams.hpp"
@@ -59,8 +59,7 @@ std::uint64_t SeveralGpus::slice(std::uint64_t n, std::size_t g) const {
 }
 
 std::uint64_t SeveralGpus::capacity(std::uint64_t n) const {
-  const double mean = static_cast<double>(n) / static_cast<double>(devices_.size());
-  return std::min(n, static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 256));
+  return MostItems(n, devices_.size());
 }
 
 void SeveralGpus::Prepare(std::uint64_t n, std::size_t item_bytes) {

@@ -33,7 +33,7 @@ class SeveralGpus {
 
   //! Items of slice g: all but the last of equal size, a multiple of 256.
   std::uint64_t slice(std::uint64_t n, std::size_t g) const;
-  //! The most items a part may have: 16 standard deviations over the mean.
+  //! The most items a part may have: MostItems.
   std::uint64_t capacity(std::uint64_t n) const;
 
   //! Allocates for n items of 4 or 8 bytes in all.

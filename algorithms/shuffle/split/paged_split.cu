@@ -4,7 +4,6 @@
 #include "algorithms/shuffle/split/paged_split.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/split/digits.hpp"
@@ -24,11 +23,6 @@ std::uint64_t Tiles(std::uint64_t n, int warps) {
 }
 
 }  // namespace
-
-std::uint64_t PagedSplit::MostItems(std::uint64_t n, std::uint32_t buckets) {
-  const double mean = static_cast<double>(n) / buckets;
-  return static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
-}
 
 void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes) {
   lanes_in_order_ = ServesLanesInOrder();

@@ -34,8 +34,8 @@ struct PageLayout {
 
 class PagedSplit {
  public:
-  //! Allocates for splits of n <= 2^31 items into 2^k buckets, 2 to 512: the items, a page
-  //! and 16 standard deviations a bucket more, and two words a tile and bucket.
+  //! Allocates for splits of n <= 2^31 items into 2^k buckets, 2 to 512: MostItems and a page a
+  //! bucket, and two words a tile and bucket.
   void Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes);
 
   //! Enqueues the split of n items of 4, 8 or 16 bytes, one kernel, with what was prepared. Bucket
@@ -49,8 +49,6 @@ class PagedSplit {
   const Item* pages() const {
     return reinterpret_cast<const Item*>(pages_.data());
   }
-  //! What no bucket exceeds: 16 standard deviations over the mean.
-  static std::uint64_t MostItems(std::uint64_t n, std::uint32_t buckets);
 
  private:
   template <class Item, int kBits>

@@ -132,8 +132,7 @@ class CudaSplitRectangle final : public CudaShuffler {
     prepare(n, item_bytes);  // does nothing when that was done
     WithItems(in, out, item_bytes, [&]<class Item>(const Item* source, Item* target) {
       split_.Enqueue(source, n, buckets, seed, starts_.data(), stream);
-      const auto tiles =
-          static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
+      const auto tiles = static_cast<std::uint32_t>((MostItems(n, buckets) + kTile - 1) / kTile);
       const Buckets<Item> all{split_.template pages<Item>(), starts_.data(), ciphers_.data(),
                               PageLayout::Of(n, buckets), tiles};
       const auto shape = [&](std::uint32_t blocks, int threads) {

@@ -15,17 +15,10 @@ namespace retable::shuffle {
 void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t group,
                 std::uint32_t digits, std::uint16_t digit[256]);
 
-//! The swap words of bins [128 group, 128 group + 128) of an in-memory bucket, a block of four bins
-//! a column: see SwapWord.
-void FillSwapBlocks(const Philox4x32& random, std::uint64_t bucket, std::uint32_t group,
+//! The swap words of bins 4 block[l] + w of an in-memory bucket at words[32 w + l], for any 32
+//! blocks.
+void FillSwapBlocks(const Philox4x32& random, std::uint64_t bucket, const std::uint32_t block[32],
                     std::uint32_t words[128]);
-//! The swap words of bins 4 block[l] + w at words[32 w + l], for any 32 blocks.
-void FillSwapBlocksOf(const Philox4x32& random, std::uint64_t bucket, const std::uint32_t block[32],
-                      std::uint32_t words[128]);
-//! The word of bin b of a group.
-inline std::uint32_t SwapWord(const std::uint32_t words[128], std::uint32_t b) {
-  return words[32 * (b % 4) + b / 4];
-}
 
 //! Calls visit(slot, digit) for the slots [begin, end) of a sub-stream; begin is a multiple of 256.
 template <class Visit>

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/partition/cpu/bin_orders.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 #include "base/simd_target.hpp"
 
@@ -97,7 +96,7 @@ TEST(InMemoryBucket, OverCapacityFollowsItsDefinition) {
 }
 
 // One full in-memory bucket in five hundred has a bin of more than 16 slots.
-TEST(InMemoryBucket, ABinOverItsPaddingFollowsTheDefinition) {
+TEST(InMemoryBucket, ALargeBinFollowsTheDefinition) {
   std::uint64_t found = 0;
   for (std::uint64_t seed = 1; seed < 20000 && found < 2; ++seed) {
     const Philox4x32 random = Philox4x32::FromSeed(seed);
@@ -111,18 +110,18 @@ TEST(InMemoryBucket, ABinOverItsPaddingFollowsTheDefinition) {
   EXPECT_EQ(found, 2u);
 }
 
-TEST(InMemoryBucket, PaddingTooSmallChangeNothing) {
+TEST(InMemoryBucket, SplitsTheSameOnAnyThreads) {
   const std::uint32_t m = 30011, buckets = 5;
   const Philox4x32 random = Philox4x32::FromSeed(11);
   const auto items = Numbered<std::uint64_t>(m);
-  std::vector<std::uint64_t> roomy(m), tight(m), parallel(m);
-  SplitAndShuffle(random, kFirstStream, buckets, 40, items.data(), roomy.data(), m, false);
-  SplitAndShuffle(random, kFirstStream, buckets, 40, items.data(), tight.data(), m, false, 5900);
+  std::vector<std::uint64_t> alone(m), parallel(m), in_place = items;
+  SplitAndShuffle(random, kFirstStream, buckets, 40, items.data(), alone.data(), m, false);
   SplitAndShuffle(random, kFirstStream, buckets, 40, items.data(), parallel.data(), m, true);
-  EXPECT_EQ(roomy, tight);
-  EXPECT_EQ(roomy, parallel);
-  std::sort(roomy.begin(), roomy.end());
-  EXPECT_EQ(roomy, items);
+  SplitAndShuffle(random, kFirstStream, buckets, 40, in_place.data(), in_place.data(), m, false);
+  EXPECT_EQ(alone, parallel);
+  EXPECT_EQ(alone, in_place);
+  std::sort(alone.begin(), alone.end());
+  EXPECT_EQ(alone, items);
 }
 
 // Whatever vectors a processor has, the order is the same.
@@ -143,27 +142,6 @@ TEST(InMemoryBucket, OrdersDoNotDependOnTheVectors) {
   }
   widest_vectors = 512;
   for (std::size_t k = 3; k < orders.size(); ++k) EXPECT_EQ(orders[k], orders[k % 3]) << k;
-}
-
-TEST(BinOrders, AreTheSwapsOfTheWord) {
-  const BinOrders& table = BinOrders::Table();
-  const Philox4x32 random = Philox4x32::FromSeed(2);
-  for (std::uint32_t size = 0; size <= kTabledBin; ++size) {
-    const std::uint32_t mask = size == 8 ? ~0u : (1u << (4 * size)) - 1;
-    for (std::uint32_t draw = 0; draw < 5000; ++draw) {
-      const std::uint32_t word = random.Block(draw, 9).word[0];
-      std::uint32_t words[1] = {word};
-      const std::uint32_t sizes[1] = {size};
-      std::uint64_t order[1];
-      SmallOrders(words, sizes, order);
-      const std::uint64_t product = std::uint64_t{word} * table.count[size];
-      const std::uint32_t take = table.take[table.first[size] + (product >> 32)];
-      ASSERT_EQ(InverseOrder(take) & mask, order[0] & mask) << size << " " << word;
-      ASSERT_EQ(InverseOrder(InverseOrder(take)), take);
-      ASSERT_EQ(size < 2 ? word : static_cast<std::uint32_t>(product), words[0]);
-    }
-  }
-  EXPECT_EQ(table.take.size(), 46234u);
 }
 
 }  // namespace

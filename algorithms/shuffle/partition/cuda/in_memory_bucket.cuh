@@ -5,14 +5,15 @@
 //! The kernel orders the bucket's 16-bit slots while the copy engine loads the items. A slot goes
 //! to a row of its bin's column, which one atomic addition gives: in any order, without a count
 //! beforehand. A thread then owns four bins of about four slots each, sorts the slots of two at a
-//! time in registers, reads their orders from a table (partition/cuda/bin_order.hpp) and sends each
+//! time in registers, reads their orders from a table (partition/bin_orders.hpp) and sends each
 //! slot to its place. The few bins of more than eight slots are listed by their owners for two
 //! warps that own none. At the end items are read by slot and written in a stream, 16 bytes a
 //! store. Two buckets share a multiprocessor, so that one computes while the other waits. Four
 //! barriers. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 85 instructions an item.
 
 #include "algorithms/shuffle/block.cuh"
-#include "algorithms/shuffle/partition/cuda/bin_order.hpp"
+#include "algorithms/shuffle/partition/bin_orders.hpp"
+#include "algorithms/shuffle/partition/cuda/sorting_networks.hpp"
 #include "algorithms/shuffle/partition/partition.hpp"
 #include "algorithms/shuffle/philox/rounds.hpp"
 #include "algorithms/shuffle/split/tile.cuh"
@@ -41,7 +42,7 @@ struct BucketMemory {
   std::uint32_t aside[kMostAside];        //!< bin << 16 | slot
   std::uint32_t large[kMostLarge];   //!< slots before it of its owner's << 16 | size << 11 | bin
   std::uint16_t before[kBinOwners];  //!< slots of earlier bins of the owner's warp
-  alignas(16) ReadOrders orders;
+  alignas(16) BinOrders<kReadBin> orders;
   alignas(16) std::uint16_t rows[kRows][kBins];  //!< slots that drew a bin, 0xFFFF where none did
   union {
     alignas(16) std::uint32_t count[kBins];                 //!< until the places are known
@@ -56,8 +57,8 @@ static_assert(sizeof(BucketMemory<std::uint64_t, ItemsFrom::kTile>) <=
                   kSharedBytes90 / 2 - 1024 - 128,
               "two blocks share a multiprocessor of compute capability 9.0");
 
-inline constexpr ReadOrders kMadeReadOrders = MakeReadOrders();
-static __device__ const ReadOrders kReadOrdersOnDevice = kMadeReadOrders;
+inline constexpr BinOrders<kReadBin> kMadeBinOrders = MakeBinOrders<kReadBin>();
+static __device__ const BinOrders<kReadBin> kBinOrdersOnDevice = kMadeBinOrders;
 
 //! Shuffles a bucket of any size in global memory: thread t gathers the slots of bins t, t + 512,
 //! .... Slow, and almost never needed.
@@ -109,10 +110,10 @@ __device__ __noinline__ void ShuffleLargeBucket(const Philox4x32& random, std::u
 //! The table of orders, no slots in the columns, no counts.
 template <class Memory>
 __device__ __forceinline__ void ClearBucketMemory(Memory& shared) {
-  constexpr std::uint32_t kTableWords = sizeof(ReadOrders) / 4;
+  constexpr std::uint32_t kTableWords = sizeof(shared.orders) / 4;
   static_assert(kTableWords > kBucketThreads && kTableWords <= 2 * kBucketThreads);
   const std::uint32_t thread = threadIdx.x;
-  const auto* table = reinterpret_cast<const std::uint32_t*>(&kReadOrdersOnDevice);
+  const auto* table = reinterpret_cast<const std::uint32_t*>(&kBinOrdersOnDevice);
   const std::uint32_t word = table[thread];
   const bool second = thread + kBucketThreads < kTableWords;
   const std::uint32_t second_word = second ? table[thread + kBucketThreads] : 0;
@@ -212,8 +213,8 @@ struct OwnBins {
 #pragma unroll
     for (int b = 0; b < 4; ++b) {
       std::uint32_t made[1];
-      ReadOrder<kPairedBin>(shared.orders.scale, shared.orders.places, size[b], draws.word[b],
-                            made);
+      ReadOrder<kPairedBin, kReadBin>(shared.orders.scale, shared.orders.places, size[b],
+                                      draws.word[b], made);
       order[b] = made[0];
       least = least < draws.word[b] ? least : draws.word[b];
     }
@@ -280,7 +281,7 @@ struct LargeBin {
     const std::uint32_t low = (bin & 1) != 0 ? draws.word[1] : draws.word[0];
     const std::uint32_t high = (bin & 1) != 0 ? draws.word[3] : draws.word[2];
     std::uint32_t word = (bin & 2) != 0 ? high : low;
-    ReadOrder<kSmallBin>(shared.orders.scale, shared.orders.places, size, word, order);
+    ReadOrder<kSmallBin, kReadBin>(shared.orders.scale, shared.orders.places, size, word, order);
     const std::uint32_t surely = size == 9    ? 362880u
                                  : size == 10 ? 3628800u
                                  : size == 11 ? 39916800u

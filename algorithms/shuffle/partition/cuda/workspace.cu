@@ -2,8 +2,8 @@
 //! The partition shuffle on the GPU: workspace and launches.
 
 #include <algorithm>
-#include <cmath>
 
+#include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition/cuda/in_memory_bucket.cuh"
 #include "algorithms/shuffle/partition/cuda/scatter.cuh"
 #include "algorithms/shuffle/partition/cuda/workspace.hpp"
@@ -27,11 +27,8 @@ LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
   const int warps = WarpsOf(digits);
   const std::uint64_t tile = TileOf(warps), most_tiles = 65535 / tile;
   const auto multiprocessors = static_cast<std::uint64_t>(MultiprocessorCount());
-  // The largest of several segments is taken to be 16 standard deviations over their mean.
-  const double mean = static_cast<double>(n) / segments;
-  const auto largest =
-      segments == 1 ? n : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
-  const std::uint64_t tiles = std::max<std::uint64_t>(1, (largest + tile - 1) / tile);
+  const std::uint64_t tiles =
+      std::max<std::uint64_t>(1, (MostItems(n, segments) + tile - 1) / tile);
   const std::uint64_t wanted =
       segments == 1 ? kCountBlocks * multiprocessors
                     : (kSegmentsCountBlocks * multiprocessors + segments - 1) / segments;
