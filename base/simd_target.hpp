@@ -30,6 +30,8 @@
 #endif
 
 #define RETABLE_ALWAYS_INLINE inline __attribute__((always_inline))
+//! The same of a lambda.
+#define RETABLE_INLINED __attribute__((always_inline))
 
 namespace retable {
 
@@ -65,6 +67,31 @@ inline Simd DetectSimd() {
   if (HasAvx2()) return Simd::kAvx2;
 #endif
   return Simd::kPlain;
+}
+
+#if defined(RETABLE_X86)
+template <class Function>
+RETABLE_AVX512 auto CallWithAvx512(const Function& function) {
+  return function.template operator()<8>();
+}
+template <class Function>
+RETABLE_AVX2 auto CallWithAvx2(const Function& function) {
+  return function.template operator()<4>();
+}
+#endif
+
+//! function.operator()<W>() compiled for the best instruction set of this machine, whose vectors
+//! hold W doubles. Constraint: the function is always inlined, with all that it calls, as the
+//! target is that of its caller:
+//!     ByWidestVectors([&]<int W>() RETABLE_INLINED { return Sum<W>(values, n); });
+template <class Function>
+auto ByWidestVectors(const Function& function) {
+#if defined(RETABLE_X86)
+  static const Simd simd = DetectSimd();
+  if (simd == Simd::kAvx512) return CallWithAvx512(function);
+  if (simd == Simd::kAvx2) return CallWithAvx2(function);
+#endif
+  return function.template operator()<2>();
 }
 
 }  // namespace retable

@@ -16,6 +16,11 @@ TEST(SimdTarget, NarrowerVectorsAreChosenWhereWiderOnesAreForbidden) {
   EXPECT_EQ(DetectSimd(), best);
 }
 
+TEST(SimdTarget, AFunctionIsCalledWithTheWidthOfTheBestVectors) {
+  const int width = ByWidestVectors([]<int W>() RETABLE_INLINED { return W; });
+  EXPECT_EQ(width, 2 << static_cast<int>(DetectSimd()));
+}
+
 RETABLE_CLONES int Sum(const int* values, int n) {
   int sum = 0;
   for (int i = 0; i < n; ++i) sum += values[i];

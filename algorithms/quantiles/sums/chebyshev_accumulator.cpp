@@ -87,32 +87,6 @@ RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double p
   return true;
 }
 
-#define RETABLE_FOR_TARGET(NAME, TARGET, W)                                                    \
-  template <class Real>                                                                        \
-  TARGET void FindBounds##NAME(const Real* x, std::size_t eights, Bounds& bounds) {            \
-    FindBounds<W>(x, eights, bounds);                                                          \
-  }                                                                                            \
-  template <int L, class Real>                                                                 \
-  TARGET void SumTile##NAME(const Real* x, std::size_t eights, double min, double max,         \
-                            double centre, double scale, TileSums& out) {                      \
-    SumTile<W, L>(x, eights, min, max, centre, scale, out);                                    \
-  }                                                                                            \
-  template <class Real>                                                                        \
-  TARGET bool OnLattice##NAME(const Real* x, std::size_t eights, double power, double slack) { \
-    return OnLattice<W>(x, eights, power, slack);                                              \
-  }
-RETABLE_FOR_TARGET(Plain, , 2)
-#if defined(__x86_64__)
-RETABLE_FOR_TARGET(Avx2, RETABLE_AVX2, 4)
-RETABLE_FOR_TARGET(Avx512, RETABLE_AVX512, 8)
-#define RETABLE_WIDEST_TARGET(FUNCTION, ORDER, ...)            \
-  (simd == Simd::kAvx512 ? FUNCTION##Avx512 ORDER(__VA_ARGS__) \
-   : simd == Simd::kAvx2 ? FUNCTION##Avx2 ORDER(__VA_ARGS__)   \
-                         : FUNCTION##Plain ORDER(__VA_ARGS__))
-#else
-#define RETABLE_WIDEST_TARGET(FUNCTION, ORDER, ...) FUNCTION##Plain ORDER(__VA_ARGS__)
-#endif
-
 //! Copies a tile without NaN, padded with its minimum to a multiple of eight. {values, padding}.
 template <class Real>
 std::pair<std::size_t, std::size_t> CopyClean(const Real* values, std::size_t n, double min,
@@ -169,10 +143,9 @@ void ChebyshevAccumulator::Feed(std::span<const Real> values) {
 
 template <class Real>
 void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
-  [[maybe_unused]] static const Simd simd = DetectSimd();
   Bounds lanes;
   std::size_t eights = n / 8;
-  RETABLE_WIDEST_TARGET(FindBounds, , values, eights, lanes);
+  ByWidestVectors([&]<int W>() RETABLE_INLINED { FindBounds<W>(values, eights, lanes); });
   double min = kInfinity;
   double max = -kInfinity;
   double missing = 0;
@@ -213,8 +186,9 @@ void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
   }
   TileSums sums;
   DispatchOrder(order_, [&](auto order) {
-    RETABLE_WIDEST_TARGET(SumTile, <order()>, values, eights, min, max, tile.map.centre, scale,
-                          sums);
+    ByWidestVectors([&]<int W>() RETABLE_INLINED {
+      SumTile<W, order()>(values, eights, min, max, tile.map.centre, scale, sums);
+    });
   });
   for (int lane = 0; lane < 8; ++lane) {
     for (int k = 1; k <= order_; ++k) tile.sum[k] += sums.sum[k][lane];
@@ -253,11 +227,13 @@ void ChebyshevAccumulator::AddFinite(const Real* values, std::size_t n) {
 
 template <class Real>
 void ChebyshevAccumulator::FindDigits(const Real* values, std::size_t eights, double magnitude) {
-  [[maybe_unused]] static const Simd simd = DetectSimd();
   constexpr double kSlack = kRounding<Real>;
+  const auto on_lattice = [&](double power) {
+    return ByWidestVectors(
+        [&]<int W>() RETABLE_INLINED { return OnLattice<W>(values, eights, power, kSlack); });
+  };
   while (digits_ <= kMaxDigits &&
-         !(LatticeIsFiner(magnitude, digits_, kSlack) &&
-           RETABLE_WIDEST_TARGET(OnLattice, , values, eights, PowerOfTen(digits_), kSlack))) {
+         !(LatticeIsFiner(magnitude, digits_, kSlack) && on_lattice(PowerOfTen(digits_)))) {
     ++digits_;
   }
   if (digits_ > kMaxDigits) digits_ = kNoLattice;

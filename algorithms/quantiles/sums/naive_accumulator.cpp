@@ -50,27 +50,6 @@ RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lan
   high.Store(lanes.max);
 }
 
-#if defined(__x86_64__)
-template <int L, class Real>
-RETABLE_AVX512 void AddEightsAvx512(const Real* values, std::size_t eights, Lanes& lanes) {
-  AddEights<L, 8>(values, eights, lanes);
-}
-template <int L, class Real>
-RETABLE_AVX2 void AddEightsAvx2(const Real* values, std::size_t eights, Lanes& lanes) {
-  AddEights<L, 4>(values, eights, lanes);
-}
-#endif
-
-template <int L, class Real>
-void AddBlock(const Real* values, std::size_t eights, Lanes& lanes) {
-#if defined(__x86_64__)
-  static const Simd simd = DetectSimd();
-  if (simd == Simd::kAvx512) return AddEightsAvx512<L>(values, eights, lanes);
-  if (simd == Simd::kAvx2) return AddEightsAvx2<L>(values, eights, lanes);
-#endif
-  AddEights<L, 2>(values, eights, lanes);
-}
-
 class NaiveAccumulator final : public StateAccumulator<NaiveAccumulator, PowerSums> {
  public:
   using StateAccumulator::StateAccumulator;
@@ -83,7 +62,10 @@ class NaiveAccumulator final : public StateAccumulator<NaiveAccumulator, PowerSu
     const std::size_t eights = values.size() / 8;
     if (eights > 0) {
       Lanes lanes;
-      DispatchOrder(order_, [&](auto order) { AddBlock<order()>(values.data(), eights, lanes); });
+      DispatchOrder(order_, [&](auto order) {
+        ByWidestVectors(
+            [&]<int W>() RETABLE_INLINED { AddEights<order(), W>(values.data(), eights, lanes); });
+      });
       const State before = state_;
       Fold(lanes);
       if (std::isinf(state_.min) || std::isinf(state_.max)) {

@@ -106,28 +106,8 @@ RETABLE_ALWAYS_INLINE DualAnswer SolveOnCore(const DualProblem& problem) {
 }
 
 template <int L>
-DualAnswer SolvePlain(const DualProblem& problem) {
-  return SolveOnCore<L, 2>(problem);
-}
-#if defined(__x86_64__)
-template <int L>
-RETABLE_AVX2 DualAnswer SolveAvx2(const DualProblem& problem) {
-  return SolveOnCore<L, 4>(problem);
-}
-template <int L>
-RETABLE_AVX512 DualAnswer SolveAvx512(const DualProblem& problem) {
-  return SolveOnCore<L, 8>(problem);
-}
-#endif
-
-template <int L>
-DualAnswer SolveByWidestTarget(const DualProblem& problem) {
-#if defined(__x86_64__)
-  static const Simd simd = DetectSimd();
-  if (simd == Simd::kAvx512) return SolveAvx512<L>(problem);
-  if (simd == Simd::kAvx2) return SolveAvx2<L>(problem);
-#endif
-  return SolvePlain<L>(problem);
+DualAnswer Solve(const DualProblem& problem) {
+  return ByWidestVectors([&]<int W>() RETABLE_INLINED { return SolveOnCore<L, W>(problem); });
 }
 
 }  // namespace
@@ -136,9 +116,9 @@ DualAnswer SolveDual(const DualProblem& problem) {
   Require(problem.order >= 0 && problem.order <= kMaxOrder && problem.points >= 0 &&
               problem.points <= kMaxLatticePoints,
           "a dual has order 0 to 15 and at most ", kMaxLatticePoints, " places");
-  if (problem.order <= 5) return SolveByWidestTarget<5>(problem);
-  if (problem.order <= 10) return SolveByWidestTarget<10>(problem);
-  return SolveByWidestTarget<15>(problem);
+  if (problem.order <= 5) return Solve<5>(problem);
+  if (problem.order <= 10) return Solve<10>(problem);
+  return Solve<15>(problem);
 }
 
 double DualDensity(const DualAnswer& answer, int order, double t) {
