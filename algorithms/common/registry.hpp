@@ -8,8 +8,9 @@
 //!                       .parameters = {{"l", std::int64_t{10}, "number of moments, 1 to 15"}},
 //!                       .make = [](const Parameters& p) { return std::make_unique<...>(...); }})
 //!
-//! The CUDA backend registers the same name with Device::kCuda from its .cu file. Registration runs
-//! before main; the library is linked as objects so that no method is dropped by the linker.
+//! The CUDA backend registers the same name with Device::kCuda from its .cu file; the summary and
+//! the citation are those of the CPU's. Registration runs before main; the library is linked as
+//! objects so that no method is dropped by the linker.
 
 #include <functional>
 #include <memory>
@@ -40,10 +41,10 @@ template <class Interface>
 struct Method {
   std::string name;  //!< as the paper names it
   Device device = Device::kCpu;
-  std::string summary;   //!< one line: what it does
-  std::string citation;  //!< author, year, section or equation
-  std::vector<ParameterInfo> parameters;
-  std::function<std::unique_ptr<Interface>(const Parameters&)> make;
+  std::string summary = {};   //!< one line: what it does; empty if another backend says it
+  std::string citation = {};  //!< author, year, section or equation
+  std::vector<ParameterInfo> parameters = {};
+  std::function<std::unique_ptr<Interface>(const Parameters&)> make = {};
 };
 
 //! All methods behind one interface. Lookups are linear: there are tens of them.

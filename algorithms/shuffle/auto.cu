@@ -33,12 +33,9 @@ class CudaAuto final : public CudaShuffler {
 };
 
 RETABLE_REGISTER(Shuffler, best,
-                 {.name = "Shuffle",
-                  .device = Device::kCuda,
-                  .summary = "rectangle cipher; past the cache within the buckets of a split",
-                  .citation = "ours",
-                  .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaAuto>(); }});
+                 {.name = "Shuffle", .device = Device::kCuda, .make = [](const Parameters&) {
+                    return std::make_unique<CudaAuto>();
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

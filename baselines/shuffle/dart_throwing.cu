@@ -88,8 +88,6 @@ class CudaDarts final : public CudaShuffler {
 RETABLE_REGISTER(Shuffler, dart_throwing,
                  {.name = "DartThrowing",
                   .device = Device::kCuda,
-                  .summary = "throws items at 2n places until free, then compacts them",
-                  .citation = "Reif and Miller 1985; Mitchell et al. 2022, section 6",
                   .parameters = {{"rng", std::string("philox"),
                                   "philox (counter-based) or curand (the authors')"}},
                   .make = [](const Parameters& p) {

@@ -121,20 +121,14 @@ class CudaSort final : public CudaShuffler {
 };
 
 RETABLE_REGISTER(Shuffler, sort_shuffle,
-                 {.name = "SortShuffle",
-                  .device = Device::kCuda,
-                  .summary = "sorts by random 64-bit keys",
-                  .citation = "Mitchell et al. 2022, section 6",
-                  .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaSort>(false); }});
+                 {.name = "SortShuffle", .device = Device::kCuda, .make = [](const Parameters&) {
+                    return std::make_unique<CudaSort>(false);
+                  }});
 
 RETABLE_REGISTER(Shuffler, sort_islands,
-                 {.name = "SortIslands",
-                  .device = Device::kCuda,
-                  .summary = "sorts by short random keys, then shuffles runs of equal keys",
-                  .citation = "the method of PyTorch's randperm",
-                  .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaSort>(true); }});
+                 {.name = "SortIslands", .device = Device::kCuda, .make = [](const Parameters&) {
+                    return std::make_unique<CudaSort>(true);
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

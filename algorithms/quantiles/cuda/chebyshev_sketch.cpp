@@ -111,10 +111,7 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
   bool logs_;
 };
 
-RETABLE_REGISTER(QuantileSketch, retable,
-                 (ChebyshevMethod<ChebyshevSketchCuda>(
-                     Device::kCuda,
-                     "Chebyshev sums and lattice on the device, solved on the host")));
+RETABLE_REGISTER(QuantileSketch, retable, (ChebyshevMethod<ChebyshevSketchCuda>(Device::kCuda)));
 
 }  // namespace
 }  // namespace retable::quantiles

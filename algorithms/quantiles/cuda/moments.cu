@@ -217,17 +217,11 @@ std::unique_ptr<MomentAccumulator> MakeCentralAccumulatorCuda(int order) {
 
 namespace {
 
-constexpr const char* kSection7 = "Mitchell, Frank, Holmes 2021, section 7";
-
 [[maybe_unused]] const bool registered_moments_cuda = RegisterMomentMethods(
-    Device::kCuda, {{"ME-central", MomentFit::kMaxEntropy, MakeCentralAccumulatorCuda,
-                     "maximum entropy; Pebay's merge by tree reduction", kSection7},
-                    {"ME-naive", MomentFit::kMaxEntropy, MakeNaiveAccumulatorCuda,
-                     "maximum entropy; raw power sums by tree reduction", kSection7},
-                    {"Legendre-central", MomentFit::kLegendre, MakeCentralAccumulatorCuda,
-                     "Legendre series; Pebay's merge by tree reduction", kSection7},
-                    {"Legendre-naive", MomentFit::kLegendre, MakeNaiveAccumulatorCuda,
-                     "Legendre series; raw power sums by tree reduction", kSection7}});
+    Device::kCuda, {{"ME-central", MomentFit::kMaxEntropy, MakeCentralAccumulatorCuda},
+                    {"ME-naive", MomentFit::kMaxEntropy, MakeNaiveAccumulatorCuda},
+                    {"Legendre-central", MomentFit::kLegendre, MakeCentralAccumulatorCuda},
+                    {"Legendre-naive", MomentFit::kLegendre, MakeNaiveAccumulatorCuda}});
 
 }  // namespace
 }  // namespace retable::quantiles

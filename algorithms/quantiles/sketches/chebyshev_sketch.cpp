@@ -372,10 +372,7 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
 
 namespace {
 
-RETABLE_REGISTER(QuantileSketch, retable,
-                 (ChebyshevMethod<ChebyshevSketch>(
-                     Device::kCpu,
-                     "Chebyshev sums on growing intervals, counts at the ends, atoms")));
+RETABLE_REGISTER(QuantileSketch, retable, (ChebyshevMethod<ChebyshevSketch>(Device::kCpu)));
 
 }  // namespace
 

@@ -140,10 +140,10 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
 
 //! How it registers, on the CPU and with CUDA.
 template <class Sketch>
-Method<QuantileSketch> ChebyshevMethod(Device device, const char* summary) {
+Method<QuantileSketch> ChebyshevMethod(Device device) {
   return {.name = "Retable",
           .device = device,
-          .summary = summary,
+          .summary = "Chebyshev sums on growing intervals, counts at the ends, atoms",
           .citation = "this project",
           .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
                          {"log", false, "keep moments of log x too"}},

@@ -12,8 +12,8 @@ struct MomentMethod {
   const char* name;
   MomentFit fit;
   std::unique_ptr<MomentAccumulator> (*sums)(int order);
-  const char* summary;
-  const char* citation;
+  const char* summary = "";  // of CUDA: those of the CPU
+  const char* citation = "";
 };
 
 inline bool RegisterMomentMethods(Device device, std::initializer_list<MomentMethod> methods) {

@@ -191,16 +191,12 @@ ParameterInfo Fusion() {
 RETABLE_REGISTER(Shuffler, lcg,
                  {.name = "LCG",
                   .device = Device::kCuda,
-                  .summary = "bijective shuffle with a linear congruential bijection",
-                  .citation = "Mitchell et al. 2022, section 3.1",
                   .parameters = {Fusion()},
                   .make = [](const Parameters& p) { return MakeCudaBijective(p, ChooseLcg{}); }});
 
 RETABLE_REGISTER(Shuffler, var_philox,
                  {.name = "VarPhilox",
                   .device = Device::kCuda,
-                  .summary = "bijective shuffle with the VariablePhilox cipher",
-                  .citation = "Mitchell et al. 2022, section 3.2 and listing 1",
                   .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"},
                                  Fusion()},
                   .make = [](const Parameters& p) {
@@ -212,8 +208,6 @@ RETABLE_REGISTER(Shuffler, var_philox,
 RETABLE_REGISTER(Shuffler, whitened,
                  {.name = "VarPhilox-mended",
                   .device = Device::kCuda,
-                  .summary = "VariablePhilox after a keyed addition; rounds by width",
-                  .citation = "ours, after Mitchell et al. 2022",
                   .parameters = {Fusion()},
                   .make = [](const Parameters& p) {
                     return MakeCudaBijective(p, ChooseWhitened{});

@@ -171,12 +171,9 @@ class CudaInPlace final : public CudaShuffler {
 };
 
 RETABLE_REGISTER(Shuffler, in_place,
-                 {.name = "InPlace",
-                  .device = Device::kCuda,
-                  .summary = "partition shuffle without a second array: segments change places",
-                  .citation = "ours",
-                  .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaInPlace>(); }});
+                 {.name = "InPlace", .device = Device::kCuda, .make = [](const Parameters&) {
+                    return std::make_unique<CudaInPlace>();
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

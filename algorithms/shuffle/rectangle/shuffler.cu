@@ -81,12 +81,9 @@ class CudaRectangle final : public CudaShuffler {
 };
 
 RETABLE_REGISTER(Shuffler, rectangle,
-                 {.name = "Rectangle",
-                  .device = Device::kCuda,
-                  .summary = "Feistel network on an a x b rectangle barely over n; no scan",
-                  .citation = "ours, after Black and Rogaway 2002",
-                  .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaRectangle>(); }});
+                 {.name = "Rectangle", .device = Device::kCuda, .make = [](const Parameters&) {
+                    return std::make_unique<CudaRectangle>();
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

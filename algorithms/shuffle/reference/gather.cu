@@ -53,8 +53,6 @@ class CudaGather final : public CudaShuffler {
 RETABLE_REGISTER(Shuffler, gather,
                  {.name = "Gather",
                   .device = Device::kCuda,
-                  .summary = "random gather (computed or stored index): a bound, not a shuffle",
-                  .citation = "Mitchell et al. 2022, section 6",
                   .parameters = {{"stored", false, "read the index from an array of 32-bit words"}},
                   .make = [](const Parameters& p) {
                     return std::make_unique<CudaGather>(SwitchParameter(p, "stored", false));

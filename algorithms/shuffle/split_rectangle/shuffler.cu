@@ -153,16 +153,14 @@ class CudaSplitRectangle final : public CudaShuffler {
   std::optional<bool> early_;
 };
 
-RETABLE_REGISTER(
-    Shuffler, split_rectangle,
-    {.name = "SplitRectangle",
-     .device = Device::kCuda,
-     .summary = "one level of Partition, then the rectangle cipher within buckets, in the cache",
-     .citation = "ours",
-     .parameters = {{"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"}},
-     .make = [](const Parameters& p) {
-       return std::make_unique<CudaSplitRectangle>(IntegerParameter(p, "bucket", 0));
-     }});
+RETABLE_REGISTER(Shuffler, split_rectangle,
+                 {.name = "SplitRectangle",
+                  .device = Device::kCuda,
+                  .parameters = {{"bucket", std::int64_t{0},
+                                  "items of a bucket on average; 0: by n"}},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<CudaSplitRectangle>(IntegerParameter(p, "bucket", 0));
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle

@@ -52,12 +52,9 @@ class CudaPartition final : public CudaShuffler {
 };
 
 RETABLE_REGISTER(Shuffler, partition,
-                 {.name = "Partition",
-                  .device = Device::kCuda,
-                  .summary = "stable partition by counter-based digits, then in-memory buckets",
-                  .citation = "ours, after Rao 1961, Sandelius 1962 and Sanders 1998",
-                  .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaPartition>(); }});
+                 {.name = "Partition", .device = Device::kCuda, .make = [](const Parameters&) {
+                    return std::make_unique<CudaPartition>();
+                  }});
 
 }  // namespace
 }  // namespace retable::shuffle
