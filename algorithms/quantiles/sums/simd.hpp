@@ -15,19 +15,13 @@
 
 namespace retable::quantiles {
 
+//! Not by `using`, in which GCC forgets a size that depends on W.
 template <int W>
-struct VectorTypes;
-#define RETABLE_VECTOR_TYPES(W)                                  \
-  template <>                                                    \
-  struct VectorTypes<W> {                                        \
-    using Reals = double __attribute__((vector_size(8 * W)));    \
-    using Floats = float __attribute__((vector_size(4 * W)));    \
-    using Longs = long long __attribute__((vector_size(8 * W))); \
-  }
-RETABLE_VECTOR_TYPES(2);
-RETABLE_VECTOR_TYPES(4);
-RETABLE_VECTOR_TYPES(8);
-#undef RETABLE_VECTOR_TYPES
+struct VectorTypes {
+  typedef double Reals __attribute__((vector_size(8 * W)));
+  typedef float Floats __attribute__((vector_size(4 * W)));
+  typedef long long Longs __attribute__((vector_size(8 * W)));
+};
 
 //! N doubles in vectors of W.
 template <int W, int N = 8>
