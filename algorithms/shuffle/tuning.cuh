@@ -18,8 +18,7 @@ inline constexpr std::uint64_t kBijectTile = kBijectThreads * kBijectEach;
 //! Domains up to this size are evaluated one value a thread: latency is that of one evaluation.
 inline constexpr std::uint64_t kSmallDomain = std::uint64_t{1} << 18;
 
-// --- Tiles of the counted scatter and of the paged split. Two blocks share a multiprocessor.
-// -------
+// --- Tiles of the counted scatter and of the paged split. Two blocks share a multiprocessor. ---
 
 //! Warps of a block of the scatter; two fewer above kManyDigits, whose counters need the memory.
 inline constexpr int kScatterWarps = 16;
@@ -43,8 +42,7 @@ inline constexpr std::uint32_t kAggregatorLoads = 8;
 template <class Item>
 inline constexpr int kRunLoads = sizeof(Item) == 16 ? 4 : 8;
 
-// --- In-memory buckets (partition/cuda/in_memory_bucket.cuh). Two share a multiprocessor.
-// ----------
+// --- In-memory buckets (partition/cuda/in_memory_bucket.cuh). Two share a multiprocessor. ---
 
 inline constexpr int kBucketWarps = 16;
 inline constexpr std::uint32_t kBucketThreads = kBucketWarps * 32;
@@ -65,8 +63,7 @@ inline constexpr std::uint32_t kAsideItems = 1u << 20;
 //! Shared memory of a multiprocessor of compute capability 9.0, for a check at compile time.
 inline constexpr std::uint32_t kSharedBytes90 = 228 * 1024;
 
-// --- Gathers.
-// --------------------------------------------------------------------------------------
+// --- Gathers. ---
 
 inline constexpr int kFeistelThreads = 128;
 inline constexpr int kBucketGatherThreads = 128;
@@ -74,8 +71,7 @@ inline constexpr int kBucketGatherEach = 4;
 inline constexpr int kReferenceThreads = 256;
 inline constexpr unsigned kRowThreads = 256;
 
-// --- In place.
-// -----------------------------------------------------------------------
+// --- In place. ---
 
 inline constexpr unsigned kExchangeThreads = 256;
 //! Blocks that exchange one pair of regions: one for each 2^13 items, up to 1024.

@@ -44,8 +44,7 @@ inline constexpr std::uint64_t kFisherYatesMaxBuckets = 512;
 //! Digits that name one device: H200, with few digits all lanes count in the same counters.
 inline constexpr std::uint32_t kDeviceDigits = 32;
 
-// --- Free: no order depends on them.
-// --------------------------------------------------------------
+// --- Free: no order depends on them. ---
 
 //! The largest bucket that is ordered in fast memory: 6.7 standard deviations over kInMemoryMean.
 inline constexpr std::uint32_t kInMemoryCapacity = 7168;

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
+#include "base/cuda/unroll.hpp"
 
 namespace retable::shuffle {
 
@@ -62,9 +63,7 @@ struct VariablePhilox {
     std::uint32_t right = static_cast<std::uint32_t>(x) & right_mask;
     const int count = kRounds > 0 ? kRounds : rounds;
     const std::uint32_t shift = right_bits - left_bits;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    RETABLE_UNROLL
     for (int i = 0; i < count; ++i) {
       const std::uint64_t product = kM0 * left;
       const std::uint32_t high = static_cast<std::uint32_t>(product >> 32);
@@ -75,12 +74,8 @@ struct VariablePhilox {
     }
     return (static_cast<std::uint64_t>(left) << right_bits) | right;
   }
-  RETABLE_HD std::uint64_t operator()(std::uint64_t x) const {
-    return Encrypt<0>(x);
-  }
-  RETABLE_HD std::uint64_t size() const {
-    return std::uint64_t{1} << (left_bits + right_bits);
-  }
+  RETABLE_HD std::uint64_t operator()(std::uint64_t x) const { return Encrypt<0>(x); }
+  RETABLE_HD std::uint64_t size() const { return std::uint64_t{1} << (left_bits + right_bits); }
 };
 
 //! VariablePhilox after x + k mod 2^bits: both parities occur.

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "algorithms/shuffle/partition/partition.hpp"
+#include "base/cuda/unroll.hpp"
 
 namespace retable::shuffle {
 
@@ -64,9 +65,7 @@ RETABLE_HD void ReadOrder(const std::uint32_t* scale, const std::uint32_t* place
   order[0] = places[(entry >> 16) + static_cast<std::uint32_t>(product >> 32)];
   if constexpr (kMost > 8) order[1] = 0;
   word = static_cast<std::uint32_t>(product);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+  RETABLE_UNROLL
   for (std::uint32_t k = kTabled; k < kMost; ++k) {
     std::uint32_t left = word;
     const std::uint32_t target = TakeSwap(left, k), at = 4 * (target & 7u);

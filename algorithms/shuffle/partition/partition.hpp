@@ -30,6 +30,7 @@
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shuffle/split/digits.hpp"
 #include "algorithms/shuffle/tuning.hpp"
+#include "base/cuda/unroll.hpp"
 
 #if defined(__CUDACC__)
 #define RETABLE_HD_NOINLINE inline __host__ __device__ __noinline__
@@ -94,21 +95,15 @@ RETABLE_HD void SmallOrders(std::uint32_t (&word)[kMany], const std::uint32_t (&
                             std::uint64_t (&order)[kMany]) {
   std::uint32_t low[kMany];  // the first eight nibbles: all there is of most bins
   std::uint32_t longest = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+  RETABLE_UNROLL
   for (int b = 0; b < kMany; ++b) {
     low[b] = 0;
     longest = longest > size[b] ? longest : size[b];
   }
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+  RETABLE_UNROLL
   for (std::uint32_t k = 1; k < 8; ++k) {
     if (k >= longest) break;
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    RETABLE_UNROLL
     for (int b = 0; b < kMany; ++b) {
       std::uint32_t left = word[b];
       const std::uint32_t at = 4 * TakeSwap(left, k);
@@ -118,9 +113,7 @@ RETABLE_HD void SmallOrders(std::uint32_t (&word)[kMany], const std::uint32_t (&
       word[b] = k < size[b] ? left : word[b];
     }
   }
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+  RETABLE_UNROLL
   for (int b = 0; b < kMany; ++b) {
     order[b] = low[b];
     if (size[b] <= 8) continue;
@@ -158,9 +151,7 @@ RETABLE_HD void UniformSmallOrders(const Philox4x32& random, std::uint64_t bucke
                                    std::uint32_t first, const std::uint32_t (&size)[kMany],
                                    std::uint32_t (&word)[kMany], std::uint64_t (&order)[kMany]) {
   SmallOrders(word, size, order);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+  RETABLE_UNROLL
   for (int b = 0; b < kMany; ++b) {
     const std::uint32_t surely = size[b] <= 8 ? 40320u : 479001600u;  // 8! and 12!
     const std::uint32_t bin = first + static_cast<std::uint32_t>(b);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
+#include "base/cuda/unroll.hpp"
 
 namespace retable::shuffle {
 
@@ -32,9 +33,7 @@ struct PhiloxRounds {
   RETABLE_HD PhiloxBlock Block(std::uint64_t index, std::uint64_t stream = 0) const {
     auto c0 = static_cast<std::uint32_t>(index), c1 = static_cast<std::uint32_t>(index >> 32);
     auto c2 = static_cast<std::uint32_t>(stream), c3 = static_cast<std::uint32_t>(stream >> 32);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    RETABLE_UNROLL
     for (int round = 0; round < 10; ++round) {
       const std::uint64_t p0 = static_cast<std::uint64_t>(0xD2511F53u) * c0;
       const std::uint64_t p1 = static_cast<std::uint64_t>(0xCD9E8D57u) * c2;

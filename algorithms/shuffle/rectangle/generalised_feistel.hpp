@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
+#include "base/cuda/unroll.hpp"
 
 namespace retable::shuffle {
 
@@ -55,9 +56,7 @@ struct FeistelCipher {
       right -= cipher.b;
       ++left;
     }
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    RETABLE_UNROLL
     for (int r = 0; r < half_rounds; r += 2) {
       left = AddMixed(left, right, cipher.key[r], cipher.a);
       right = AddMixed(right, left, cipher.key[r + 1], cipher.b);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/cuda/host_device.hpp"
+#include "base/cuda/unroll.hpp"
 
 namespace retable::shuffle {
 
@@ -27,9 +28,7 @@ RETABLE_HD void SortEight(std::uint32_t (&v)[8]) {
   constexpr unsigned char kPairs[19][2] = {{0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6},
                                            {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}, {2, 4}, {3, 5},
                                            {1, 4}, {3, 6}, {1, 2}, {3, 4}, {5, 6}};
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+  RETABLE_UNROLL
   for (int c = 0; c < 19; ++c) OrderHalves(v[kPairs[c][0]], v[kPairs[c][1]]);
 }
 
@@ -40,9 +39,7 @@ RETABLE_HD void SortTwelve(std::uint32_t (&v)[12]) {
       {7, 8},  {10, 11}, {0, 2}, {1, 6},  {5, 10}, {9, 11}, {0, 3}, {1, 2}, {4, 6}, {5, 7},
       {8, 11}, {9, 10},  {1, 4}, {3, 5},  {6, 8},  {7, 10}, {1, 3}, {2, 5}, {6, 9}, {8, 10},
       {2, 3},  {4, 5},   {6, 7}, {8, 9},  {4, 6},  {5, 7},  {3, 4}, {5, 6}, {7, 8}};
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+  RETABLE_UNROLL
   for (int c = 0; c < 39; ++c) {
     std::uint32_t &a = v[kPairs[c][0]], &b = v[kPairs[c][1]];
     const std::uint32_t least = a < b ? a : b;
