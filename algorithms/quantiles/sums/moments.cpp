@@ -7,16 +7,6 @@ namespace {
 
 using Table = std::array<std::array<double, kMaxOrder + 1>, kMaxOrder + 1>;
 
-//! Pascal's triangle.
-Table Binomials() {
-  Table c{};
-  for (int k = 0; k <= kMaxOrder; ++k) {
-    c[k][0] = 1;
-    for (int i = 1; i <= k; ++i) c[k][i] = c[k - 1][i - 1] + (i < k ? c[k - 1][i] : 0);
-  }
-  return c;
-}
-
 //! Rows of monomial coefficients by p_{k+1} = (a_k t p_k - b_k p_{k-1}).
 template <class Recurrence>
 Table Coefficients(Recurrence recurrence) {
@@ -42,13 +32,16 @@ std::array<double, kMaxOrder + 1> Apply(const Table& table, const ScaledMoments&
 
 //! Eq. 4: moments about zero -> moments about -shift.
 void Shift(ScaledMoments& moments, double shift) {
-  static const Table binomial = Binomials();
   std::array<double, kMaxOrder + 1> power{};
   power[0] = 1;
   for (int i = 1; i <= moments.order; ++i) power[i] = power[i - 1] * shift;
   for (int k = moments.order; k >= 1; --k) {
     double m = 0;
-    for (int i = 0; i <= k; ++i) m += binomial[k][i] * moments.moment[i] * power[k - i];
+    double binomial = 1;  // of k over i, exactly
+    for (int i = 0; i <= k; ++i) {
+      m += binomial * moments.moment[i] * power[k - i];
+      binomial = binomial * (k - i) / (i + 1);
+    }
     moments.moment[k] = m;
   }
 }

@@ -24,20 +24,11 @@ RETABLE_ALWAYS_INLINE Doubles<W> ExpOfNonPositive(Doubles<W> x) {
   const V shifted = x * 1.4426950408889634 + rounder;
   const V n = shifted - rounder;
   const V r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
+  constexpr double kFactorials[] = {479001600, 39916800, 3628800, 362880, 40320, 5040, 720,
+                                    120,       24,       6,       2,      1,     1};  // 12! to 0!
   V e = 1.0 / 6227020800.0;
-  e = e * r + 1.0 / 479001600.0;
-  e = e * r + 1.0 / 39916800.0;
-  e = e * r + 1.0 / 3628800.0;
-  e = e * r + 1.0 / 362880.0;
-  e = e * r + 1.0 / 40320.0;
-  e = e * r + 1.0 / 5040.0;
-  e = e * r + 1.0 / 720.0;
-  e = e * r + 1.0 / 120.0;
-  e = e * r + 1.0 / 24.0;
-  e = e * r + 1.0 / 6.0;
-  e = e * r + 0.5;
-  e = e * r + 1.0;
-  e = e * r + 1.0;
+  RETABLE_UNROLL_ALL
+  for (const double factorial : kFactorials) e = e * r + 1.0 / factorial;
   V power;
   RETABLE_UNROLL_ALL
   for (int p = 0; p < V::kParts; ++p) {
