@@ -49,9 +49,8 @@ std::vector<std::string> Banner() {
   std::vector<std::string> notes;
   const auto suite =
       retable::datasets::Catalog().Resolve("cc18", retable::datasets::FetchPolicy::kNone);
-  const auto present = std::count_if(suite.begin(), suite.end(), [](auto& m) { return m.present; });
-  if (std::none_of(suite.begin(), suite.end(),
-                   [](auto& m) { return m.present && m.origin != "embedded"; })) {
+  const auto present = std::ranges::count_if(suite, [](auto& m) { return m.present; });
+  if (std::ranges::none_of(suite, [](auto& m) { return m.present && m.origin != "embedded"; })) {
     notes.emplace_back(
         "No OpenML data is at hand (no network, or nothing fetched yet): embedded and generated "
         "data only. `build/retable datasets fetch cc18` brings the suite.");

@@ -114,8 +114,7 @@ std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
     if (tally.weight < 0.9 * all || !Takes(method, features)) continue;
     ranking.push_back({method, std::exp(tally.sum / tally.weight), tally.seconds});
   }
-  std::sort(ranking.begin(), ranking.end(),
-            [](const Advice& a, const Advice& b) { return a.score < b.score; });
+  std::ranges::sort(ranking, [](const Advice& a, const Advice& b) { return a.score < b.score; });
   return ranking;
 }
 

@@ -34,7 +34,7 @@ Columns Choose(const std::vector<std::string>& names, const TableRequest& reques
   Columns columns;
   std::vector<const char*> roles(names.size(), nullptr);
   const auto take = [&](const std::string& name, const char* role) {
-    const auto found = std::find(names.begin(), names.end(), name);
+    const auto found = std::ranges::find(names, name);
     if (found == names.end()) {
       throw std::invalid_argument(table.data + " has no column \"" + name + "\", " + role +
                                   DidYouMean(name, names));

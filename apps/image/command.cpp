@@ -146,11 +146,10 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
     network->logits(tiled.image.values, logits);
     if (!a.logits) network = FasterNetwork(onnx, tiled.image, logits, network);
   }
-  if (!std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); })) {
+  if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); })) {
     throw std::runtime_error(a.network + " has an output that is not finite for this image");
   }
-  const auto answer =
-      static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  const auto answer = static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin());
   if (a.logits) {
     WriteLogits(logits, to);
   } else {

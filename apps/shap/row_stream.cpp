@@ -23,7 +23,7 @@ using retable::treeshap::FeatureEncoding;
 using retable::treeshap::TreeEnsemble;
 
 bool Contains(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+  return std::ranges::count(list, name) > 0;
 }
 
 std::string Nearest(const std::string& name, const std::vector<std::string>& columns) {
@@ -139,7 +139,7 @@ void RowStream::Match(const std::vector<std::string>& columns,
       const std::size_t f = order_.size();
       order_.push_back(i);
       names_.push_back(f < model_.feature_names.size() ? model_.feature_names[f] : columns[i]);
-    } else if (std::find(order_.begin(), order_.end(), i) == order_.end()) {
+    } else if (std::ranges::count(order_, i) == 0) {
       unused_.push_back(columns[i].empty() ? "(without a name)" : columns[i]);
     }
   }

@@ -116,7 +116,7 @@ Noise MeasureFloor(const Context& context, const std::vector<std::string>& folde
   std::vector<bool> alike;
   for (const std::string& folder : folders) {
     const auto differences = DifferencesTo(folder, here);
-    if (!differences || std::any_of(differences->begin(), differences->end(), [](const auto& line) {
+    if (!differences || std::ranges::any_of(*differences, [](const auto& line) {
           return line.starts_with("cpu.") || line.starts_with("gpu");
         })) {
       return AssumedNoise();

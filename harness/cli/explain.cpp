@@ -43,7 +43,7 @@ std::string FindKey(const std::string& folder, const std::string& key_prefix,
     return "";
   }
   if (matches.size() > 1) {
-    std::sort(matches.begin(), matches.end());
+    std::ranges::sort(matches);
     err << matches.size() << " cells begin with \"" << key_prefix << "\": give more digits";
     for (std::size_t i = 0; i < std::min<std::size_t>(matches.size(), 4); ++i) {
       err << (i == 0 ? ", such as " : ", ") << matches[i].substr(0, 12);

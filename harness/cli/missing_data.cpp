@@ -29,14 +29,12 @@ int CountPublished(const std::vector<PublishedCell>& cells, const DatasetInfo& d
   if (data.of_group) return static_cast<int>(cells.size());
   std::string_view name = data.name;
   if (name.starts_with(kSynthetic)) name.remove_prefix(kSynthetic.size());
-  return static_cast<int>(std::count_if(cells.begin(), cells.end(), [&](const PublishedCell& cell) {
-    return Names(cell.row, name);
-  }));
+  return static_cast<int>(std::ranges::count_if(
+      cells, [&](const PublishedCell& cell) { return Names(cell.row, name); }));
 }
 
 MissingData& Entry(std::vector<MissingData>& all, const DatasetInfo& data) {
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const MissingData& m) { return m.name == data.fetch; });
+  const auto found = std::ranges::find(all, data.fetch, &MissingData::name);
   if (found != all.end()) return *found;
   return all.emplace_back(MissingData{data.fetch, data.fetch_megabytes, {}});
 }

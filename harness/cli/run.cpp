@@ -140,8 +140,8 @@ void MeasureCeilings(const std::vector<Plan>& plans, const Selection& selection,
   if (selection.profile == "smoke") return;
   std::vector<Ceiling> ceilings = CeilingsFromJson(ReadOrEmpty(path));
   const auto known = [&](bool gpu) {
-    return std::any_of(ceilings.begin(), ceilings.end(),
-                       [&](const Ceiling& ceiling) { return (ceiling.device == "cuda") == gpu; });
+    return std::ranges::any_of(
+        ceilings, [&](const Ceiling& ceiling) { return (ceiling.device == "cuda") == gpu; });
   };
   const bool measured[] = {known(false), known(true)};
   bool wanted[] = {false, false};
@@ -172,15 +172,14 @@ void ExitInterrupted(int) {
 
 bool AnyToMeasure(const std::vector<Plan>& plans, const RunOptions& options, std::ostream& log) {
   const std::vector<Decision> decisions = Decide(plans, options, log);
-  return std::any_of(decisions.begin(), decisions.end(),
-                     [](const Decision& decision) { return decision.measure; });
+  return std::ranges::any_of(decisions, [](const Decision& decision) { return decision.measure; });
 }
 
 // Seconds of what follows the measuring.
 double SecondsAfter(const std::vector<Plan>& plans, const RunArguments& a) {
   constexpr double kCeilings = 3;
-  const bool timed = std::any_of(plans.begin(), plans.end(),
-                                 [](const Plan& plan) { return plan.experiment.exclusive; });
+  const bool timed =
+      std::ranges::any_of(plans, [](const Plan& plan) { return plan.experiment.exclusive; });
   const bool ceilings = timed && a.shard.empty() && a.selection.profile != "smoke" &&
                         !fs::exists(a.selection.out + "/ceilings.json");
   return WritingSeconds(plans.size(), a.report) + (ceilings ? kCeilings : 0);
@@ -313,8 +312,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
     if (code == kOk) code = drawn;
     out << SummaryText(board, a.selection.out, page);
   }
-  const bool any =
-      std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return !plan.cells.empty(); });
+  const bool any = std::ranges::any_of(plans, [](const Plan& plan) { return !plan.cells.empty(); });
   return any ? code : kNothingToRun;
 }
 

@@ -19,7 +19,7 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
   for (const Experiment& e : all) ids.push_back(e.id);
   for (const std::string& glob : globs) {
     const bool any =
-        std::any_of(ids.begin(), ids.end(), [&](const auto& id) { return GlobMatches(glob, id); });
+        std::ranges::any_of(ids, [&](const auto& id) { return GlobMatches(glob, id); });
     if (!any) {
       throw ConfigError({"experiments", 0, 0}, "no experiment matches \"" + glob + "\"" +
                                                    DidYouMean(glob, ids) +
@@ -27,10 +27,10 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
     }
   }
   std::erase_if(all, [&](const Experiment& e) {
-    const bool by_name = std::find(globs.begin(), globs.end(), e.id) != globs.end();
-    return !by_name && (!FamilyIsBuilt(e.family) ||
-                        std::none_of(globs.begin(), globs.end(),
-                                     [&](const auto& glob) { return GlobMatches(glob, e.id); }));
+    const bool by_name = std::ranges::count(globs, e.id) > 0;
+    return !by_name &&
+           (!FamilyIsBuilt(e.family) ||
+            std::ranges::none_of(globs, [&](const auto& glob) { return GlobMatches(glob, e.id); }));
   });
   return all;
 }
@@ -38,7 +38,7 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
 }  // namespace
 
 bool FamilyIsBuilt(const std::string& family) {
-  return std::any_of(Protocols().begin(), Protocols().end(), [&](const auto& protocol) {
+  return std::ranges::any_of(Protocols(), [&](const auto& protocol) {
     return protocol->name().starts_with(family + "/");
   });
 }

@@ -100,7 +100,7 @@ void CheckWords(const CLI::App& app) {
       }
       constexpr std::array<std::string_view, 5> kNamed = {"--out", "--to", "--shard", "--submit",
                                                           "--resume-from"};
-      if (value.empty() && std::find(kNamed.begin(), kNamed.end(), name) != kNamed.end()) {
+      if (value.empty() && std::ranges::count(kNamed, name) > 0) {
         throw CLI::ValidationError(name, "its value is empty");
       }
     }

@@ -32,7 +32,7 @@ std::string RunCommand(const SlurmRun& run, const std::vector<std::string>& with
   std::string text = ShellWord(run.program) + " run";
   for (const std::string& word : run.words) {
     const std::string name = word.substr(0, word.find('='));
-    if (std::find(without.begin(), without.end(), name) == without.end()) {
+    if (std::ranges::count(without, name) == 0) {
       text += " " + ShellWord(word);
     }
   }
@@ -220,8 +220,8 @@ SlurmCommands MakeSlurmCommands(const SlurmRun& run) {
       tasks, folder, options, ShellWord("exec " + RunCommand(run, {"--report"}) + " --shard=auto"));
   // Not what would measure stored cells again.
   std::string collect = RunCommand(run, {"--force", "--only", "--budget"});
-  const bool budget = std::any_of(run.words.begin(), run.words.end(),
-                                  [](const auto& word) { return word.starts_with("--budget="); });
+  const bool budget = std::ranges::any_of(
+      run.words, [](const auto& word) { return word.starts_with("--budget="); });
   if (budget) collect += " --budget=1s";
   commands.collect = fmt::format(
       "sbatch --parsable --job-name=retable-collect --output={0}/%j.log{1} --wrap={2} "

@@ -188,8 +188,7 @@ class Parser {
   TreePtr Chain(std::initializer_list<Infix> infixes, TreePtr (Parser::*operand)()) {
     TreePtr left = (this->*operand)();
     for (;;) {
-      const auto* infix =
-          std::find_if(infixes.begin(), infixes.end(), [&](const Infix& i) { return Is(i.text); });
+      const auto* infix = std::ranges::find_if(infixes, [&](const Infix& i) { return Is(i.text); });
       if (infix == infixes.end()) return left;
       const std::size_t position = token_.position;
       Advance();
@@ -271,7 +270,7 @@ class Parser {
   }
 
   static bool IsReserved(const std::string& name) {
-    return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved);
+    return std::ranges::count(kReserved, name) > 0;
   }
 
   TreePtr Named() {
@@ -286,7 +285,7 @@ class Parser {
   }
 
   TreePtr Variable(const Token& name) const {
-    if (std::find(bound_.begin(), bound_.end(), name.text) == bound_.end()) {
+    if (std::ranges::count(bound_, name.text) == 0) {
       throw ExpressionError("unknown name \"" + name.text + "\"" + DidYouMean(name.text, bound_),
                             name.position);
     }
@@ -324,8 +323,7 @@ class Parser {
   }
 
   TreePtr Quantifier(const Token& name) {
-    if (std::find(std::begin(kQuantifiers), std::end(kQuantifiers), name.text) ==
-        std::end(kQuantifiers)) {
+    if (std::ranges::count(kQuantifiers, name.text) == 0) {
       throw ExpressionError(
           "unknown quantifier \"" + name.text + "\"" +
               DidYouMean(name.text, {std::begin(kQuantifiers), std::end(kQuantifiers)}),

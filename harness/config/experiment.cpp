@@ -148,7 +148,7 @@ void CheckParts(const TomlTree& item, const ColumnSpec& column,
   if (item.find("interval")) parts.push_back(column.interval_of);
   for (const ColumnSpec& other : before) known.push_back(other.name);
   for (const std::string& part : parts) {
-    if (std::find(known.begin(), known.end(), part) != known.end()) continue;
+    if (std::ranges::count(known, part) > 0) continue;
     throw ConfigError(item.where,
                       fmt::format("column \"{}\": no column before it is called \"{}\"{}",
                                   column.name, part, DidYouMean(part, known)));
@@ -193,8 +193,7 @@ TableSpec ReadTable(const TomlTree& node) {
                                         "\" needs one of metric, fact, ratio, least, interval");
     }
     const bool twice = column.name == table.row_header ||
-                       std::any_of(table.columns.begin(), table.columns.end(),
-                                   [&](const auto& c) { return c.name == column.name; });
+                       std::ranges::count(table.columns, column.name, &ColumnSpec::name) > 0;
     if (twice) {
       throw ConfigError(item.where, "two columns are called \"" + column.name +
                                         "\" (row_header is one): give each a name of its own");
@@ -251,7 +250,7 @@ void CheckFigure(const TomlTree& figure, const Experiment& experiment) {
   }
   for (const char* key : {"x", "per", "panel"}) {
     for (const std::string& name : Split(Text(figure, key), scatter ? ';' : ',')) {
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      if (std::ranges::count(known, name) > 0) continue;
       throw ConfigError(figure.find(key)->where,
                         fmt::format("figure.{}: no axis{} is called \"{}\"{}", key,
                                     scatter ? " or column" : "", name, DidYouMean(name, known)));
@@ -275,8 +274,7 @@ void ReadShown(const TomlTree& root, Experiment& experiment) {
       throw ConfigError(item.find("check")->where, problem.what());
     }
     const std::string id = Text(item, "id");
-    if (std::any_of(experiment.claims.begin(), experiment.claims.end(),
-                    [&](const ClaimSpec& known) { return known.id == id; })) {
+    if (std::ranges::count(experiment.claims, id, &ClaimSpec::id) > 0) {
       throw ConfigError(item.find("id")->where,
                         "two claims are called \"" + id + "\": give each an id of its own");
     }
@@ -359,7 +357,7 @@ std::vector<fs::path> FindTomls(const fs::path& folder) {
     throw ConfigError({folder.string(), 0, 0}, "cannot be read: " + error.message() +
                                                    "; set RETABLE_ROOT to the source folder");
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -395,13 +393,13 @@ std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides
       }
     } catch (const ConfigError& problem) {
       for (const std::string& line : problem.lines()) {  // one of --set is that of every file
-        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+        if (std::ranges::count(lines, line) == 0) lines.push_back(line);
       }
     }
   }
   if (!lines.empty()) throw ConfigError(lines);
   // "table10" after "table9": natural order within a family.
-  std::sort(experiments.begin(), experiments.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(experiments, [](const auto& a, const auto& b) {
     return std::tuple(a.family, a.artifact.size(), a.artifact) <
            std::tuple(b.family, b.artifact.size(), b.artifact);
   });

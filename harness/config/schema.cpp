@@ -29,15 +29,15 @@ bool HasKind(const TomlTree& node, SchemaKind kind) {
     case SchemaKind::kSwitch:
       return std::holds_alternative<bool>(node.data);
     case SchemaKind::kTextArray:
-      return node.is_array() && std::all_of(node.array().begin(), node.array().end(), [](auto& n) {
+      return node.is_array() && std::ranges::all_of(node.array(), [](auto& n) {
                return std::holds_alternative<std::string>(n.data);
              });
     case SchemaKind::kTable:
     case SchemaKind::kOpenTable:
       return node.is_table();
     case SchemaKind::kTableArray:
-      return node.is_array() && std::all_of(node.array().begin(), node.array().end(),
-                                            [](auto& n) { return n.is_table(); });
+      return node.is_array() &&
+             std::ranges::all_of(node.array(), [](auto& n) { return n.is_table(); });
   }
   return false;
 }
@@ -111,7 +111,7 @@ class Checker {
     }
     if (field.kind == SchemaKind::kText && !field.allowed.empty()) {
       const auto& text = std::get<std::string>(value.data);
-      if (std::find(field.allowed.begin(), field.allowed.end(), text) == field.allowed.end()) {
+      if (std::ranges::count(field.allowed, text) == 0) {
         lines.push_back(fmt::format("{}: {} cannot be \"{}\"{}", value.where.text(), field.path,
                                     text, DidYouMean(text, field.allowed)));
       }

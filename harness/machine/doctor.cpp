@@ -145,10 +145,9 @@ void Add(std::vector<Finding>& findings, bool applies, std::string what, std::st
 
 void DiagnoseCuda(const CudaPlatform& cuda, std::vector<Finding>& findings) {
   Add(findings, !cuda.why.empty(), "GPU rows are NOT-RUN: " + cuda.why, cuda.remedy);
-  const auto other =
-      std::find_if(cuda.devices.begin(), cuda.devices.end(), [&](const CudaDevice& device) {
-        return DeviceClass(device) != DeviceClass(cuda.devices.front());
-      });
+  const auto other = std::ranges::find_if(cuda.devices, [&](const CudaDevice& device) {
+    return DeviceClass(device) != DeviceClass(cuda.devices.front());
+  });
   if (other == cuda.devices.end()) return;
   Add(findings, true,
       "cards of several kinds: methods on one GPU run on device 0, " +

@@ -122,9 +122,8 @@ double ExpectedSeconds(const std::vector<Experiment>& experiments, const std::st
   std::set<std::string> seen;
   for (const Experiment& experiment : experiments) {
     const auto expected = experiment.expected.find(profile);
-    const bool built =
-        std::any_of(Protocols().begin(), Protocols().end(),
-                    [&](const auto& protocol) { return protocol->name() == experiment.protocol; });
+    const bool built = std::ranges::any_of(
+        Protocols(), [&](const auto& protocol) { return protocol->name() == experiment.protocol; });
     if (expected == experiment.expected.end() || !built) continue;
     int cells = 0, fresh = 0;
     for (const CellConfig& cell : NominalCells(experiment, devices)) {

@@ -28,8 +28,7 @@ namespace {
 // their rows are NOT-RUN, not mistakes.
 bool BeyondThisBuild(const std::string& device, const AlgorithmInfo* info, const Devices& devices) {
   if (device != "cuda" || devices.cuda_built) return false;
-  return !info ||
-         std::find(info->devices.begin(), info->devices.end(), "cuda") == info->devices.end();
+  return !info || std::ranges::count(info->devices, "cuda") == 0;
 }
 
 AlgorithmInfo FindAlgorithm(const std::vector<AlgorithmInfo>& all, const AlgorithmEntry& entry,
@@ -102,8 +101,7 @@ std::vector<DatasetInfo> ResolveDatasets(const Experiment& experiment, const Pro
       auto members = protocol.resolve(name);
       for (DatasetInfo& info : members) {
         info.of_group = members.size() > 1;
-        const bool seen =
-            std::any_of(all.begin(), all.end(), [&](const auto& d) { return d.name == info.name; });
+        const bool seen = std::ranges::count(all, info.name, &DatasetInfo::name) > 0;
         if (!seen) all.push_back(std::move(info));
       }
     } catch (const UnknownName& unknown) {
@@ -167,8 +165,7 @@ std::string NeedsData(const DatasetInfo& data) {
 std::optional<std::string> WhyNot(const CellConfig& cell, const DatasetInfo& data,
                                   const AlgorithmInfo& info, const Devices& devices,
                                   const Protocol& protocol) {
-  const bool has_backend =
-      std::find(info.devices.begin(), info.devices.end(), cell.device) != info.devices.end();
+  const bool has_backend = std::ranges::count(info.devices, cell.device) > 0;
   if (cell.device == "cuda" && !devices.cuda_built) return "this build has no CUDA";
   if (cell.device == "cuda" && !devices.cuda) return NeedsCuda(devices.cuda_reason);
   if (cell.device == "cpu" && !devices.cpu) return "CPU rows were not asked for (--device cuda)";
@@ -297,7 +294,7 @@ void CheckTemplates(const Experiment& experiment, const CellConfig& cell) {
 void CheckMetrics(const Experiment& experiment, const Protocol& protocol) {
   const std::vector<std::string> known = protocol.metrics();
   for (const auto& [metric, where] : experiment.metrics) {
-    if (std::find(known.begin(), known.end(), metric) != known.end()) continue;
+    if (std::ranges::count(known, metric) > 0) continue;
     throw ConfigError(where, fmt::format("{} measures no metric \"{}\"{}", protocol.name(), metric,
                                          DidYouMean(metric, known)));
   }
@@ -334,7 +331,7 @@ void Expand(const Experiment& experiment, const Protocol& protocol, const Device
   // The members of a group that are not at hand are listed once, with the data; a data set that the
   // experiment names itself has its NOT-RUN cells.
   const bool any_present =
-      std::any_of(datasets.begin(), datasets.end(), [](const auto& data) { return data.present; });
+      std::ranges::any_of(datasets, [](const auto& data) { return data.present; });
   const auto algorithms = protocol.algorithms();
   const auto axes = CrossProduct(CheckedAxes(experiment, protocol));
   const Values settings = CheckedSettings(experiment, protocol);

@@ -45,7 +45,7 @@ std::string WhyNoName(const std::string& path) {
   if (path.empty() || path.size() > kName) return "is empty or longer than 100 bytes";
   if (path.front() == '/' || path.back() == '/') return "is no file below a folder";
   if (("/" + path + "/").find("/../") != std::string::npos) return "leads out of the folder";
-  if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < ' '; })) {
+  if (std::ranges::any_of(path, [](unsigned char c) { return c < ' '; })) {
     return "has bytes that are no text";
   }
   return "";
@@ -180,7 +180,7 @@ class Unpacker {
 };
 
 bool IsZero(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == 0; });
+  return std::ranges::all_of(bytes, [](char c) { return c == 0; });
 }
 
 }  // namespace

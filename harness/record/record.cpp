@@ -243,7 +243,7 @@ Files TablesOf(const std::string& folder) {
   Files tables;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string path = fs::relative(entry.path(), folder).generic_string();
-    const bool of_the_folder = std::count(std::begin(kOfTheFolder), std::end(kOfTheFolder), path);
+    const bool of_the_folder = std::ranges::count(kOfTheFolder, path);
     const bool table =
         path.ends_with(".csv") && !path.ends_with(".samples.csv") && !path.ends_with(".paper.csv");
     if (!entry.is_regular_file() || path.starts_with("cells/") || path.starts_with("runs/") ||
@@ -324,7 +324,7 @@ std::vector<std::string> OthersIn(const std::string& folder, const Files& files)
       others.push_back(path);
     }
   }
-  std::sort(others.begin(), others.end());
+  std::ranges::sort(others);
   return others;
 }
 
@@ -445,7 +445,7 @@ std::string ReadableRecordings(const std::string& root) {
 
 RecordingFacts RecordResults(const std::string& from, const std::string& root,
                              const std::string& name, bool replace) {
-  const bool good = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+  const bool good = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
   if (!good) {
@@ -526,8 +526,8 @@ void ResumeFrom(const std::string& archive, const std::string& out, const json& 
   for (const auto& [hash, timed] : on_cpu) {
     const auto paths = MustBeEqual(timed, on_cuda[hash]);
     for (const std::string& line : EnvironmentDifferences(here, EnvironmentOfRun(there, hash))) {
-      const bool counts = std::any_of(paths.begin(), paths.end(),
-                                      [&](const auto& path) { return line.starts_with(path); });
+      const bool counts =
+          std::ranges::any_of(paths, [&](const auto& path) { return line.starts_with(path); });
       if (counts) differences.insert(line);
     }
   }

@@ -346,7 +346,7 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
     if (!cell.record) continue;
     for (const Metric& m : cell.record->outcome.metrics) {
       const std::pair<std::string, std::string> entry{m.name, m.unit};
-      if (std::find(metrics.begin(), metrics.end(), entry) == metrics.end()) {
+      if (std::ranges::count(metrics, entry) == 0) {
         metrics.push_back(entry);
       }
     }
@@ -396,8 +396,8 @@ std::vector<Origin> OriginsOf(const Artifact& artifact) {
   }
   std::vector<Origin> origins;
   for (auto& [key, origin] : groups) origins.push_back(std::move(origin));
-  std::stable_sort(origins.begin(), origins.end(),
-                   [](const Origin& a, const Origin& b) { return a.started < b.started; });
+  std::ranges::stable_sort(origins,
+                           [](const Origin& a, const Origin& b) { return a.started < b.started; });
   return origins;
 }
 
@@ -434,7 +434,7 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder,
                      "` first");
   }
   SayWhatIsWrong(artifacts, folder);
-  std::sort(artifacts.begin(), artifacts.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(artifacts, [](const auto& a, const auto& b) {
     return std::tuple(a.family, a.artifact.size(), a.artifact) <
            std::tuple(b.family, b.artifact.size(), b.artifact);
   });

@@ -228,9 +228,10 @@ class Evaluator {
     }
     const bool rows = set.kind == SetSyntax::Kind::kRows;
     for (const std::string& name : rows ? table_.rows() : table_.columns()) {
-      const bool taken = set.patterns.empty() ||
-                         std::any_of(set.patterns.begin(), set.patterns.end(),
-                                     [&](const std::string& p) { return GlobMatches(p, name); });
+      const bool taken =
+          set.patterns.empty() || std::ranges::any_of(set.patterns, [&](const std::string& p) {
+            return GlobMatches(p, name);
+          });
       if (taken) elements.emplace_back(name);
     }
     if (elements.empty()) unmatched = table_.why_no_match(set.patterns, rows);
@@ -314,8 +315,8 @@ std::string MissingText(const std::vector<Figure>& figures, const TableView& tab
     if (f.value) continue;
     const std::string why =
         f.source == "paper" ? "the work prints no value" : table.why_missing(f.row, f.column);
-    auto known = std::find_if(reasons.begin(), reasons.end(),
-                              [&](const auto& reason) { return reason.first == why; });
+    auto known =
+        std::ranges::find_if(reasons, [&](const auto& reason) { return reason.first == why; });
     if (known == reasons.end()) known = reasons.insert(known, {why, {}});
     known->second.push_back(f.row + ", " + f.column);
   }
@@ -353,7 +354,7 @@ std::string TableView::why_missing(const std::string& row, const std::string& co
   const auto known_rows = rows(), known_columns = columns();
   const auto unknown = [](const char* what, const std::string& name,
                           const std::vector<std::string>& known) -> std::string {
-    if (std::find(known.begin(), known.end(), name) != known.end()) return "";
+    if (std::ranges::count(known, name) > 0) return "";
     return std::string("no ") + what + " \"" + name + "\"" + NearestName(name, known);
   };
   std::string why = unknown("row", row, known_rows);

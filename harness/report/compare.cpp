@@ -208,9 +208,8 @@ void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) 
     if (!metric.part) ++counts[metric.significance];
     if (metric.significance != Significance::kSame) notable.push_back(&metric);
   }
-  std::stable_sort(notable.begin(), notable.end(), [](const auto* x, const auto* y) {
-    return x->ratio.estimate > y->ratio.estimate;
-  });
+  std::ranges::stable_sort(
+      notable, [](const auto* x, const auto* y) { return x->ratio.estimate > y->ratio.estimate; });
   for (std::size_t i = 0; i < std::min(notable.size(), kListedCells); ++i) {
     const ComparedMetric& m = *notable[i];
     out << fmt::format("{:<10} {:.3f} [{:.3f}, {:.3f}]  {}  {}  {}: {:.4g} -> {:.4g} {}{}\n",
@@ -230,9 +229,8 @@ void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) 
   }
   for (const auto& [significance, count] : counts) {
     if (significance == Significance::kSame || count == 0) continue;
-    const auto first =
-        std::find_if(notable.begin(), notable.end(),
-                     [c = significance](const auto* m) { return m->significance == c; });
+    const auto first = std::ranges::find_if(
+        notable, [c = significance](const auto* m) { return m->significance == c; });
     out << "  " << Name(significance) << ": "
         << NextStep(significance, (*first)->experiment, in_turns) << '\n';
   }
@@ -261,9 +259,9 @@ void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_tu
 }
 
 int ExitOf(const Comparison& comparison, bool strict) {
-  const bool slower =
-      std::any_of(comparison.timed.begin(), comparison.timed.end(),
-                  [](const auto& m) { return !m.part && m.significance == Significance::kSlower; });
+  const bool slower = std::ranges::any_of(comparison.timed, [](const auto& m) {
+    return !m.part && m.significance == Significance::kSlower;
+  });
   return strict && (slower || !comparison.worsened.empty()) ? kSlower : kOk;
 }
 
@@ -276,9 +274,8 @@ Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
     comparer.Pair(*pair.before, *pair.after, identity.substr(0, identity.find('|')));
   }
   const auto without = [](const Side& side, const Side& other) {
-    return static_cast<int>(
-        std::count_if(side.cells.begin(), side.cells.end(),
-                      [&](const auto& cell) { return !other.cells.contains(cell.first); }));
+    return static_cast<int>(std::ranges::count_if(
+        side.cells, [&](const auto& cell) { return !other.cells.contains(cell.first); }));
   };
   comparer.result.only_old = without(before, after);
   comparer.result.only_new = without(after, before);
@@ -294,7 +291,7 @@ int Compare(const std::string& folder_a, const std::string& folder_b, bool stric
   const Comparison comparison = CompareArtifacts(before, after, noise);
   out << "A " << folder_a << "\nB " << folder_b << '\n';
   PrintEnvironments(folder_a, folder_b, out);
-  if (!timed.empty() && std::all_of(timed.begin(), timed.end(), [](const TimedPair& pair) {
+  if (!timed.empty() && std::ranges::all_of(timed, [](const TimedPair& pair) {
         return pair.before->key == pair.after->key;
       })) {
     out << "A and B have the same code, data and parameters (the cells' keys are equal): only the "

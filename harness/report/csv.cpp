@@ -27,7 +27,7 @@ CsvTable Read(CsvRecords& records) {
 }  // namespace
 
 std::size_t CsvTable::Column(std::string_view name) const {
-  const auto found = std::find(header.begin(), header.end(), name);
+  const auto found = std::ranges::find(header, name);
   if (found == header.end()) {
     throw CsvError(file, header_line,
                    "no column \"" + std::string(name) + "\"" + DidYouMean(name, header));
@@ -36,7 +36,7 @@ std::size_t CsvTable::Column(std::string_view name) const {
 }
 
 bool CsvTable::Has(std::string_view name) const {
-  return std::find(header.begin(), header.end(), name) != header.end();
+  return std::ranges::count(header, name) > 0;
 }
 
 std::string CsvTable::Where(const CsvRow& row) const {

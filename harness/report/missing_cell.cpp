@@ -17,19 +17,14 @@ constexpr const char* kProfiles[] = {"quick", "paper", "smoke"};
 constexpr const char* kSyntheticPrefix = "synthetic ";
 
 const ProfileRow* FindRow(const ProfileNames& names, const std::string& row) {
-  const auto found = std::find_if(names.rows.begin(), names.rows.end(),
-                                  [&](const ProfileRow& r) { return r.name == row; });
+  const auto found = std::ranges::find(names.rows, row, &ProfileRow::name);
   return found == names.rows.end() ? nullptr : &*found;
-}
-
-bool Contains(const std::vector<std::string>& all, const std::string& name) {
-  return std::find(all.begin(), all.end(), name) != all.end();
 }
 
 // A row and a column of which a profile has both; a row gathers what stands in it.
 const ProfileRow* FindCell(const ProfileNames& names, const std::string& row,
                            const std::string& column) {
-  return Contains(names.columns, column) ? FindRow(names, row) : nullptr;
+  return std::ranges::count(names.columns, column) > 0 ? FindRow(names, row) : nullptr;
 }
 
 std::string Quoted(const std::vector<std::string>& patterns) {
@@ -39,8 +34,7 @@ std::string Quoted(const std::vector<std::string>& patterns) {
 }
 
 bool AnyMatches(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const std::string& p) { return GlobMatches(p, name); });
+  return std::ranges::any_of(patterns, [&](const std::string& p) { return GlobMatches(p, name); });
 }
 
 std::vector<std::string> RowNames(const ProfileNames& names) {
@@ -84,7 +78,7 @@ const ProfileNames* MissingCells::Names(const std::string& profile) const {
 }
 
 bool MissingCells::IsPublished(const std::string& row, const std::string& column) const {
-  return std::any_of(published_.begin(), published_.end(), [&](const PublishedCell& cell) {
+  return std::ranges::any_of(published_, [&](const PublishedCell& cell) {
     return cell.row == row && cell.column == column;
   });
 }
@@ -119,8 +113,8 @@ std::string MissingCells::Unknown(const std::string& row, const std::string& col
     for (const ProfileRow& r : names.rows) rows.push_back(r.name);
     columns.insert(columns.end(), names.columns.begin(), names.columns.end());
   }
-  const bool is_row = !Contains(rows, row);
-  if (!is_row && Contains(columns, column)) return "no profile fills this cell";
+  const bool is_row = std::ranges::count(rows, row) == 0;
+  if (!is_row && std::ranges::count(columns, column) > 0) return "no profile fills this cell";
   const std::string& name = is_row ? row : column;
   return fmt::format("no profile has a {} \"{}\"{}", is_row ? "row" : "column", name,
                      NearestName(name, is_row ? rows : columns));
@@ -158,10 +152,9 @@ std::string MissingCells::WhyPatterns(const std::vector<std::string>& patterns, 
       }
     }
   }
-  const bool published =
-      std::any_of(published_.begin(), published_.end(), [&](const PublishedCell& cell) {
-        return AnyMatches(patterns, rows ? cell.row : cell.column);
-      });
+  const bool published = std::ranges::any_of(published_, [&](const PublishedCell& cell) {
+    return AnyMatches(patterns, rows ? cell.row : cell.column);
+  });
   // A group of data sets is not expanded here, so its rows are not known by name.
   const ProfileNames* paper = Names("paper");
   const bool other = paper && own && paper != own && RowNames(*paper) != RowNames(*own);

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kBootstrapSeed = 20210301;
 
 bool Matches(const CellConfig& cell, const std::map<std::string, std::string>& where) {
-  return std::all_of(where.begin(), where.end(), [&](const auto& condition) {
+  return std::ranges::all_of(where, [&](const auto& condition) {
     return ExpandTemplate("{" + condition.first + "}", cell) == condition.second;
   });
 }
@@ -129,9 +129,9 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
   } else if (statistic == "median") {
     cell = FromInterval(MedianInterval(numbers, kBootstrapSeed), n);
   } else if (statistic == "min") {
-    cell = Exact(*std::min_element(numbers.begin(), numbers.end()), n);
+    cell = Exact(*std::ranges::min_element(numbers), n);
   } else if (statistic == "max") {
-    cell = Exact(*std::max_element(numbers.begin(), numbers.end()), n);
+    cell = Exact(*std::ranges::max_element(numbers), n);
   } else if (statistic == "sum") {
     cell = Exact(std::accumulate(numbers.begin(), numbers.end(), 0.0), n);
   } else if (statistic == "std") {
@@ -147,8 +147,8 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
 }
 
 std::ptrdiff_t CountOf(const std::vector<const ArtifactCell*>& cells, const char* status) {
-  return std::count_if(cells.begin(), cells.end(),
-                       [&](const ArtifactCell* cell) { return cell->status() == status; });
+  return std::ranges::count_if(cells,
+                               [&](const ArtifactCell* cell) { return cell->status() == status; });
 }
 
 // "3 of 4 cells are not measured yet"; empty where all are, or never will be.
@@ -169,7 +169,7 @@ std::string Joined(const std::string& a, const std::string& b) {
 TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
   TableCell absent;
   std::map<std::string, int> reasons;
-  absent.broken = std::any_of(cells.begin(), cells.end(), std::mem_fn(&ArtifactCell::broken));
+  absent.broken = std::ranges::any_of(cells, std::mem_fn(&ArtifactCell::broken));
   absent.wrong = CountOf(cells, "wrong_result") > 0;
   absent.partial = Unmeasured(cells);
   for (const ArtifactCell* cell : cells) {
@@ -208,7 +208,7 @@ TableCell Fact(const std::vector<const ArtifactCell*>& cells, const std::string&
     return result;
   }
   TableCell none = Absent(cells);
-  if (std::any_of(cells.begin(), cells.end(), [](auto* cell) { return cell->ok(); })) {
+  if (std::ranges::any_of(cells, [](auto* cell) { return cell->ok(); })) {
     none.reason = "the method does not report it";
     none.not_run = none.broken = false;
   }
@@ -227,9 +227,8 @@ TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
   TableCell cell;
   cell.unit = "of the ceiling";
   if (fractions.empty()) {
-    const bool work = std::any_of(cells.begin(), cells.end(), [](const ArtifactCell* c) {
-      return c->ok() && !c->record->outcome.costs.empty();
-    });
+    const bool work = std::ranges::any_of(
+        cells, [](const ArtifactCell* c) { return c->ok() && !c->record->outcome.costs.empty(); });
     cell.reason = ceilings.empty() || work
                       ? "its ceiling was not measured (retable doctor --measure --out)"
                       : "the method declares no work";
@@ -262,7 +261,7 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
   }
   cell.partial = Unmeasured(cells);
   if (!cell.has_value) return cell;
-  const auto broken = std::count_if(cells.begin(), cells.end(), std::mem_fn(&ArtifactCell::broken));
+  const auto broken = std::ranges::count_if(cells, std::mem_fn(&ArtifactCell::broken));
   const auto not_run = CountOf(cells, "not_run");
   if (broken > 0) cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
   if (not_run > 0 && artifact.coverage_total == 0) {  // else the coverage tells
@@ -382,7 +381,7 @@ TableCell CellOf(const Artifact& artifact, const Table& table, const std::string
 
 // The data set of a row, where it has a single one.
 std::string OneDataset(const std::vector<const ArtifactCell*>& cells) {
-  const bool one = std::all_of(cells.begin(), cells.end(), [&](const ArtifactCell* cell) {
+  const bool one = std::ranges::all_of(cells, [&](const ArtifactCell* cell) {
     return cell->config.dataset == cells.front()->config.dataset;
   });
   return one && !cells.empty() ? cells.front()->config.dataset : "";

@@ -40,8 +40,7 @@ bool IsRate(const std::string& unit) {
 }
 
 const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
-  const auto found = std::find_if(outcome.metrics.begin(), outcome.metrics.end(),
-                                  [&](const Metric& metric) { return metric.name == name; });
+  const auto found = std::ranges::find(outcome.metrics, name, &Metric::name);
   return found == outcome.metrics.end() ? nullptr : &*found;
 }
 

@@ -182,11 +182,11 @@ std::string BuiltProgram(const std::string& stem, const CommitBuild& build) {
   for (const auto& entry : fs::directory_iterator(path.parent_path(), error)) {
     const std::string name = entry.path().filename().string() + "-";
     const std::string program = (entry.path() / "build/retable").string();
-    const bool holds =
-        name.starts_with(path.filename().string() + "-") &&
-        !(build.cuda && name.ends_with("-cpu-")) &&
-        std::all_of(build.families.begin(), build.families.end(),
-                    [&](const auto& f) { return name.find("-" + f + "-") != std::string::npos; });
+    const bool holds = name.starts_with(path.filename().string() + "-") &&
+                       !(build.cuda && name.ends_with("-cpu-")) &&
+                       std::ranges::all_of(build.families, [&](const auto& f) {
+                         return name.find("-" + f + "-") != std::string::npos;
+                       });
     if (holds && fs::exists(program)) return program;
   }
   return "";
@@ -221,8 +221,8 @@ PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& opti
 }
 
 bool RunsOnGpu(const std::vector<Plan>& plans) {
-  return std::any_of(plans.begin(), plans.end(), [](const Plan& plan) {
-    return std::any_of(plan.cells.begin(), plan.cells.end(), [](const PlannedCell& cell) {
+  return std::ranges::any_of(plans, [](const Plan& plan) {
+    return std::ranges::any_of(plan.cells, [](const PlannedCell& cell) {
       return !cell.not_run && cell.config.device == "cuda";
     });
   });

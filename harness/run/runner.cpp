@@ -112,7 +112,7 @@ class Campaign {
       widest = options_.budget_seconds > 0 ? Widest(all) : nullptr;
     } while (widest != nullptr && Again(*widest, summary));
     summary.few_rounds = static_cast<int>(
-        std::count_if(all.begin(), all.end(), [this](const auto& r) { return FewRounds(r); }));
+        std::ranges::count_if(all, [this](const auto& r) { return FewRounds(r); }));
   }
 
  private:
@@ -127,7 +127,7 @@ class Campaign {
   // contenders take turns.
   void Interleave(std::vector<Remeasurable>& all, RunSummary& summary) {
     for (std::int64_t round = 2; round <= options_.rounds; ++round) {
-      std::reverse(all.begin(), all.end());
+      std::ranges::reverse(all);
       for (Remeasurable& cell : all) {
         if (cell.elsewhere || cell.record.outcome.status != "ok" ||
             Executions(cell.record.outcome) >= round) {
@@ -407,13 +407,11 @@ void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options
   if (options.budget_seconds > 0) {
     std::vector<std::pair<double, const PlannedCell*>> order;
     for (const PlannedCell* cell : cells) order.emplace_back(estimate.Seconds(cell->config), cell);
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::transform(order.begin(), order.end(), cells.begin(),
-                   [](const auto& timed) { return timed.second; });
+    std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::transform(order, cells.begin(), [](const auto& timed) { return timed.second; });
   } else {
-    std::stable_sort(cells.begin(), cells.end(),
-                     [](const auto* a, const auto* b) { return a->exclusive < b->exclusive; });
+    std::ranges::stable_sort(
+        cells, [](const auto* a, const auto* b) { return a->exclusive < b->exclusive; });
   }
 }
 
@@ -431,7 +429,7 @@ void SortGroups(Schedule& schedule) {
       seconds[group] += schedule.estimate.Seconds(cell->config);
     }
   }
-  std::stable_sort(schedule.todo.begin(), schedule.todo.end(), [&](const auto* a, const auto* b) {
+  std::ranges::stable_sort(schedule.todo, [&](const auto* a, const auto* b) {
     const std::string group_a = group_of(a), group_b = group_of(b);
     if (group_a == group_b) return false;
     return std::pair(seconds[group_a], group_a) < std::pair(seconds[group_b], group_b);
@@ -514,8 +512,7 @@ std::string ReasonsText(const StatusCounts& reasons) {
     order.emplace_back(n, reason);
     others += n;
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text = " (";
   for (std::size_t i = 0; i < std::min(order.size(), kReasons); ++i) {
     text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", order[i].first, order[i].second);

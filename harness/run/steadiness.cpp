@@ -28,9 +28,9 @@ void Add(std::string& text, const std::string& more) {
 }  // namespace
 
 bool IsTimed(const Outcome& outcome) {
-  return outcome.status == "ok" &&
-         std::any_of(outcome.metrics.begin(), outcome.metrics.end(),
-                     [](const Metric& m) { return IsTime(m.unit) || IsRate(m.unit); });
+  return outcome.status == "ok" && std::ranges::any_of(outcome.metrics, [](const Metric& m) {
+           return IsTime(m.unit) || IsRate(m.unit);
+         });
 }
 
 void JudgeSteadiness(Outcome& outcome, const std::string& device,

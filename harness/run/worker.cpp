@@ -87,7 +87,7 @@ Outcome MeasureCell(const CellConfig& cell) {
     outcome = Gate(protocol.measure(cell));
     const std::vector<std::string> known = protocol.metrics();
     for (const Metric& metric : outcome.metrics) {
-      if (std::find(known.begin(), known.end(), metric.name) != known.end()) continue;
+      if (std::ranges::count(known, metric.name) > 0) continue;
       throw std::logic_error("the protocol reports \"" + metric.name +
                              "\", which its metrics() lack");
     }

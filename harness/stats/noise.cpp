@@ -42,10 +42,9 @@ SignificanceRule Noise::Rule(double time, std::size_t comparisons) const {
   std::vector<const SeenNoise*> near;
   for (const SeenNoise& pair : seen) near.push_back(&pair);
   const auto apart = [&](const SeenNoise* pair) { return Distance(pair->time / time); };
-  std::sort(near.begin(), near.end(),
-            [&](const auto* a, const auto* b) { return apart(a) < apart(b); });
-  const auto alike = std::find_if(near.begin(), near.end(),
-                                  [&](const auto* pair) { return apart(pair) > kAlike - 1; });
+  std::ranges::sort(near, [&](const auto* a, const auto* b) { return apart(a) < apart(b); });
+  const auto alike =
+      std::ranges::find_if(near, [&](const auto* pair) { return apart(pair) > kAlike - 1; });
   near.resize(
       std::min(near.size(), std::max(kNearest, static_cast<std::size_t>(alike - near.begin()))));
   std::vector<double> centres, ends;
@@ -109,8 +108,7 @@ Noise NoiseFromJson(const std::string& text) {
   }
   const auto distance = [](double value) { return std::isfinite(value) && value >= 0; };
   const bool sound = distance(noise.floor) && distance(noise.margin) && distance(noise.paired) &&
-                     noise.pairs >= 0 &&
-                     std::all_of(noise.seen.begin(), noise.seen.end(), [&](const auto& pair) {
+                     noise.pairs >= 0 && std::ranges::all_of(noise.seen, [&](const auto& pair) {
                        return pair.time > 0 && distance(pair.centre) && distance(pair.end);
                      });
   return sound ? noise : Noise{};

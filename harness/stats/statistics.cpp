@@ -37,7 +37,7 @@ std::vector<double> SortedNumbers(std::span<const double> samples) {
   for (const double sample : samples) {
     if (!std::isnan(sample)) numbers.push_back(sample);
   }
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers;
 }
 
@@ -126,7 +126,7 @@ double ResampledMean(std::span<const double> sorted, std::uint64_t seed, std::ui
 }
 
 Interval Percentile(double estimate, std::vector<double> resampled) {
-  std::sort(resampled.begin(), resampled.end());
+  std::ranges::sort(resampled);
   return {estimate, SortedQuantile(resampled, kTail), SortedQuantile(resampled, 1 - kTail),
           IntervalMethod::kBootstrap};
 }

@@ -29,7 +29,7 @@ std::vector<double> WarmUp(double agreement, int most, std::int64_t& runs, More 
     last.push_back(sample());
     ++runs;
     if (last.size() > 3) last.erase(last.begin());
-    const auto [low, high] = std::minmax_element(last.begin(), last.end());
+    const auto [low, high] = std::ranges::minmax_element(last);
     if (last.size() == 3 && *high - *low <= agreement * *low) break;
   }
   return last;

@@ -44,7 +44,7 @@ class Watch {
     const std::vector<double> last = harness::WarmUp(
         kWarmUpAgreement, options_.max_warmup_runs, runs, [&] { return Now() < deadline; },
         [&] { return Sample(); });
-    const double typical = *std::min_element(last.begin(), last.end());
+    const double typical = *std::ranges::min_element(last);
     if (typical < options_.min_sample) {
       const double wanted = typical > 0 ? options_.min_sample / typical : 1e6;
       iterations = static_cast<std::int64_t>(std::ceil(std::min(wanted, 1e9)));

@@ -115,9 +115,9 @@ std::vector<Edition> ReadVersions(const std::string& repository, const Artifact&
 
 std::map<std::string, std::vector<Edition>> ReadEditions(const HistoryQuery& query) {
   const auto wanted = [&](const std::string& id) {
-    return query.globs.empty() ||
-           std::any_of(query.globs.begin(), query.globs.end(),
-                       [&](const auto& glob) { return GlobMatches(glob, id); });
+    return query.globs.empty() || std::ranges::any_of(query.globs, [&](const auto& glob) {
+             return GlobMatches(glob, id);
+           });
   };
   std::map<std::string, std::vector<Edition>> editions;
   std::set<fs::path> read;
@@ -159,9 +159,8 @@ std::optional<Place> MainFigure(const std::vector<Edition>& editions, const Hist
       }
     }
   }
-  const auto most = std::max_element(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    return counts[a] < counts[b];
-  });
+  const auto most = std::ranges::max_element(
+      order, [&](const auto& a, const auto& b) { return counts[a] < counts[b]; });
   if (most == order.end()) return std::nullopt;
   return *most;
 }
@@ -188,9 +187,8 @@ std::optional<HistoryPoint> PointOf(const Edition& edition, const Place& place) 
   const std::vector<Origin> origins =
       edition.written ? edition.artifact.provenance : OriginsOf(edition.artifact);
   if (!origins.empty()) {
-    const Origin& last =
-        *std::max_element(origins.begin(), origins.end(),
-                          [](const auto& a, const auto& b) { return a.finished < b.finished; });
+    const Origin& last = *std::ranges::max_element(
+        origins, [](const auto& a, const auto& b) { return a.finished < b.finished; });
     point.date = last.finished;
     point.commit = last.commit;
     point.machine = last.machine;
@@ -228,8 +226,7 @@ History ReadHistory(const HistoryQuery& query) {
     for (const Edition& edition : editions) {
       if (auto point = PointOf(edition, *place)) points.push_back(std::move(*point));
     }
-    std::stable_sort(points.begin(), points.end(),
-                     [](const auto& a, const auto& b) { return a.date < b.date; });
+    std::ranges::stable_sort(points, [](const auto& a, const auto& b) { return a.date < b.date; });
     if (!query.repository.empty()) DropRepeated(points);
   }
   return history;

@@ -69,7 +69,7 @@ bool IsBehind(const TidyRow& row, const TableSpec& table, const ColumnSpec& colu
   const CellConfig& config = row.cell.config;
   return !row.metric.empty() && row.metric == column.metric &&
          (table.pivot.empty() || ExpandTemplate(table.pivot, config) == name) &&
-         std::all_of(column.where.begin(), column.where.end(), [&](const auto& condition) {
+         std::ranges::all_of(column.where, [&](const auto& condition) {
            return ExpandTemplate("{" + condition.first + "}", config) == condition.second;
          });
 }
@@ -94,9 +94,9 @@ void AddMeanInterval(const std::vector<Summary>& parts, TableCell& cell) {
 
 void AddOrigin(const std::vector<TidyRow>& tidy, const TableSpec& table, const std::string& name,
                TableCell& cell) {
-  const auto column =
-      std::find_if(table.columns.begin(), table.columns.end(),
-                   [&](const ColumnSpec& one) { return !table.pivot.empty() || one.name == name; });
+  const auto column = std::ranges::find_if(table.columns, [&](const ColumnSpec& one) {
+    return !table.pivot.empty() || one.name == name;
+  });
   std::vector<Summary> parts;
   for (const TidyRow& one : tidy) {
     const std::string& dataset = one.cell.config.dataset;

@@ -99,8 +99,8 @@ std::string ClaimsLine(const Scoreboard& board) {
 // The needs with most cells first.
 std::vector<std::pair<std::string, Lack>> LacksInOrder(const Scoreboard& board) {
   std::vector<std::pair<std::string, Lack>> order(board.lacks.begin(), board.lacks.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second.cells > b.second.cells; });
+  std::ranges::stable_sort(
+      order, [](const auto& a, const auto& b) { return a.second.cells > b.second.cells; });
   return order;
 }
 
