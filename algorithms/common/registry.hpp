@@ -45,6 +45,7 @@ struct Method {
   std::string citation = {};  //!< author, year, section or equation
   std::vector<ParameterInfo> parameters = {};
   std::function<std::unique_ptr<Interface>(const Parameters&)> make = {};
+  std::string file = {};  //!< filled in by Add()
 };
 
 //! All methods behind one interface. Lookups are linear: there are tens of them.
@@ -57,11 +58,13 @@ class Registry {
   }
 
   //! @throws std::logic_error when the name is taken on that device.
-  bool Add(Method<Interface> method) {
-    if (Find(method.name, method.device) != nullptr) {
-      throw std::logic_error("two methods register as " + method.name + " on " +
-                             DeviceName(method.device));
+  bool Add(Method<Interface> method, const char* file = __builtin_FILE()) {
+    if (const auto* other = Find(method.name, method.device)) {
+      throw std::logic_error(other->file + " and " + file + " both register a method \"" +
+                             method.name + "\" on " + DeviceName(method.device) +
+                             ": give one of them another name");
     }
+    method.file = file;
     methods_.push_back(std::move(method));
     return true;
   }
