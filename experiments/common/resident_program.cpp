@@ -58,6 +58,7 @@ class NoPipeSignal {
 
 struct ResidentProgram::Process {
   pid_t child = -1;
+  pid_t group = -1;  // its own, where it has one
   int to = -1, from = -1;
   std::string command;
   std::string read_ahead;
@@ -65,15 +66,17 @@ struct ResidentProgram::Process {
   ~Process() {
     if (to >= 0) close(to);
     if (from >= 0) close(from);
+    // It was told to end by the end of its input; nobody waits for more.
+    if (group > 0) kill(-group, SIGKILL);
     if (child > 0) {
-      kill(child, SIGKILL);  // it was told to end by the end of its input; nobody waits for more
+      kill(child, SIGKILL);
       int ignored = 0;
       waitpid(child, &ignored, 0);
     }
   }
 };
 
-ResidentProgram::ResidentProgram(const std::string& command, int patience_ms)
+ResidentProgram::ResidentProgram(const std::string& command, int patience_ms, bool own_group)
     : process_(std::make_unique<Process>()) {
   if (command.empty()) throw std::invalid_argument("an external contender needs its command");
   int in[2], out[2];
@@ -85,12 +88,12 @@ ResidentProgram::ResidentProgram(const std::string& command, int patience_ms)
   }
   process_->from = out[0];
   process_->command = command;
-  // It stays in this process's group, so that whoever stops the cell stops it as well.
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(126);
+    if (own_group) setpgid(0, 0);
     const char* root = std::getenv("RETABLE_ROOT");
     if (root != nullptr && chdir(root) != 0) _exit(126);
     dup2(in[0], STDIN_FILENO);
@@ -102,6 +105,10 @@ ResidentProgram::ResidentProgram(const std::string& command, int patience_ms)
   close(out[1]);
   if (child < 0) throw std::runtime_error("no process can be started");
   process_->child = child;
+  if (own_group) {
+    setpgid(child, child);  // whichever of the two is first
+    process_->group = child;
+  }
   const auto hello = nlohmann::json::parse(ReceiveLine(patience_ms), nullptr, false);
   if (hello.is_object() && hello.contains("unavailable") && hello["unavailable"].is_string()) {
     throw ProgramUnavailable(hello["unavailable"].get<std::string>());
@@ -250,7 +257,7 @@ ResidentState StateOfResident(const std::string& command) {
   try {
     // What else it says belongs to its cell, not on the screen.
     constexpr int kPatienceMs = 20000;
-    const ResidentProgram program(command + " 2>/dev/null", kPatienceMs);
+    const ResidentProgram program(command + " 2>/dev/null", kPatienceMs, true);
     state.description = program.description();
   } catch (const ProgramUnavailable& lack) {
     state.lack = "the contender " + command + " is not available: " + lack.what();

@@ -57,8 +57,11 @@ class ResidentProgram {
  public:
   //! Starts `command` by the shell, in the repository's root (RETABLE_ROOT), and waits until it is
   //! ready. @param patience_ms waits so long for its whole first line; -1: for ever
+  //! @param own_group in a process group of its own, which is ended with it. Else in that of this
+  //! process, a worker, so that whoever stops the cell stops what it started as well
   //! @throws ProgramUnavailable, and std::runtime_error when it ends or says something else first
-  explicit ResidentProgram(const std::string& command, int patience_ms = -1);
+  explicit ResidentProgram(const std::string& command, int patience_ms = -1,
+                           bool own_group = false);
   ~ResidentProgram();
   ResidentProgram(const ResidentProgram&) = delete;
   ResidentProgram& operator=(const ResidentProgram&) = delete;

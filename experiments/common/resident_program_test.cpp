@@ -3,6 +3,8 @@
 #include "experiments/common/resident_program.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -123,6 +125,26 @@ TEST_F(Resident, WhatLacksSomethingIsKnownBeforeItIsPlanned) {
   EXPECT_TRUE(WhyNotExternal(cell));
   cell.algorithm = "std::shuffle";
   EXPECT_FALSE(WhyNotExternal(cell));
+}
+
+TEST_F(Resident, WhatItStartedEndsWithTheQuestionWhatItLacks) {
+  const std::string note = folder_.path() / "child";
+  for (const char* end : {"cat", "exit 1"}) {  // it stays, or ends before it is ended
+    StateOfResident("sleep 1000 >/dev/null & echo $! > '" + note +
+                    "'; echo '{\"ready\": \"parent\"}'; " + end);
+    pid_t child = 0;
+    std::ifstream(note) >> child;
+    ASSERT_GT(child, 0) << end;
+    const auto state = [&] {
+      std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
+      std::string word, status = "gone";
+      stat >> word >> word >> status;
+      return status;
+    };
+    for (int i = 0; i < 200 && state() != "gone" && state() != "Z"; ++i) usleep(10000);
+    EXPECT_TRUE(state() == "gone" || state() == "Z") << state() << " after " << end;
+    kill(child, SIGKILL);
+  }
 }
 
 // As the experiments name the user's Python.
