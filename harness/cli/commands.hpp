@@ -3,10 +3,26 @@
 //! The harness's own verbs, each with its command line. The program puts them into its table
 //! (apps/retable.cpp) beside those of the families (harness/cli/verbs.hpp).
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "harness/cli/context.hpp"
 #include "harness/cli/verbs.hpp"
 
 namespace retable::harness {
+
+//! A verb whose options `declare` binds to Arguments, which `body` is given once they are parsed.
+template <class Arguments, class Body>
+Verb MakeVerb(const Context& context, const std::string& name, const std::string& summary,
+              const std::function<void(CLI::App&, Arguments&)>& declare, Body body) {
+  return MakeVerb(context, name, summary, [=](CLI::App& verb) -> VerbBody {
+    const auto arguments = std::make_shared<Arguments>();
+    declare(verb, *arguments);
+    return
+        [=](std::ostream& out, std::ostream& err) { return body(context, *arguments, out, err); };
+  });
+}
 
 //! Experiments with citations and expected times; the fields of a TOML; the protocols.
 Verb MakeListVerb(const Context& context);

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -26,19 +25,12 @@ namespace retable::harness {
 namespace fs = std::filesystem;
 namespace {
 
-//! Two programs or commits in turns (harness/run/paired_run.hpp).
-struct PairedArguments {
-  std::string old_side, new_side;  //!< paths of programs, or commits of the repository
-  bool commits = false;            //!< else programs
-  int blocks = 20;
-  bool strict = false;
-};
-
 struct CompareArguments {
   Selection selection;
-  std::vector<std::string> sides;  //!< two folders, or two programs and experiments
-  PairedArguments paired;
-  bool programs = false;
+  std::vector<std::string> sides;          //!< two folders, programs or commits; then experiments
+  bool programs = false, commits = false;  //!< measured in turns (harness/run/paired_run.hpp)
+  int blocks = 20;
+  bool strict = false;
 };
 
 struct NoiseArguments {
@@ -56,8 +48,9 @@ std::vector<std::string> FamiliesOf(const std::vector<Plan>& plans) {
   return {families.begin(), families.end()};
 }
 
-int Paired(const Context& context, const Selection& selection, const PairedArguments& paired,
-           std::ostream& out, std::ostream& err) {
+int Paired(const Context& context, const CompareArguments& a, std::ostream& out,
+           std::ostream& err) {
+  const Selection& selection = a.selection;
   CheckResultsFolder(selection.out);
   const std::vector<Plan> plans = MakePlans(context, selection, FindDevices(selection.device), err);
   if (plans.empty()) return kNothingToRun;
@@ -67,22 +60,22 @@ int Paired(const Context& context, const Selection& selection, const PairedArgum
   }
   const Noise noise = NoiseOfFolder(selection.out);
   PairedRunOptions options;
-  options.old_program = paired.old_side;
-  options.new_program = paired.new_side;
-  if (paired.commits) {
+  options.old_program = a.sides[0];
+  options.new_program = a.sides[1];
+  if (a.commits) {
     const CommitBuild build{FamiliesOf(plans), RunsOnGpu(plans)};
-    options.old_program = BuildCommit(context, paired.old_side, build, err);
-    options.new_program = BuildCommit(context, paired.new_side, build, err);
+    options.old_program = BuildCommit(context, a.sides[0], build, err);
+    options.new_program = BuildCommit(context, a.sides[1], build, err);
   }
   for (const std::string& program : {options.old_program, options.new_program}) {
     if (!fs::exists(program)) {
       throw ConfigError({"compare --programs", 0, 0}, program + " does not exist");
     }
   }
-  options.max_blocks = paired.blocks;
+  options.max_blocks = a.blocks;
   options.rule = noise.PairedRule();
   const PairedRun run = RunPaired(plans, options, err);
-  out << "A " << paired.old_side << "\nB " << paired.new_side
+  out << "A " << a.sides[0] << "\nB " << a.sides[1]
       << "\nenvironment: the same, in turns (A B B A)\n"
       << (noise.pairs > 0 ? NoiseText(noise)
                           : fmt::format("noise floor {:.1f} %, from these executions "
@@ -94,7 +87,7 @@ int Paired(const Context& context, const Selection& selection, const PairedArgum
     out << "no timed cell ran under both programs\n";
     return kNothingToRun;
   }
-  return ExitOf(run.comparison, paired.strict);
+  return ExitOf(run.comparison, a.strict);
 }
 
 // How a folder's environment differs from the one here; nothing where it is not known. Commits are
@@ -143,14 +136,15 @@ Noise MeasureFloor(const Context& context, const std::vector<std::string>& folde
   return MeasureStretch(std::move(cells), context.program, err);
 }
 
-int MeasureNoiseFloor(const Context& context, const Selection& selection, int blocks,
-                      std::ostream& out, std::ostream& err) {
+int MeasureNoiseFloor(const Context& context, const NoiseArguments& a, std::ostream& out,
+                      std::ostream& err) {
+  const Selection& selection = a.selection;
   CheckFolderToWrite(selection.out);
   const std::vector<Plan> plans = MakePlans(context, selection, FindDevices(selection.device), err);
   if (plans.empty()) return kNothingToRun;
   PairedRunOptions options;
   options.old_program = options.new_program = context.program;
-  options.max_blocks = blocks;
+  options.max_blocks = a.blocks;
   options.all_blocks = true;
   const PairedRun run = RunPaired(plans, options, err);
   if (run.separate.empty()) {
@@ -168,7 +162,7 @@ int MeasureNoiseFloor(const Context& context, const Selection& selection, int bl
 
 int CompareSides(const Context& context, CompareArguments& a, std::ostream& out,
                  std::ostream& err) {
-  const bool folders = !a.programs && !a.paired.commits;
+  const bool folders = !a.programs && !a.commits;
   if (a.sides.size() < 2 || (folders && a.sides.size() > 2)) {
     err << "compare needs two folders, or with --programs or --commits two of them and "
            "experiments\n";
@@ -178,56 +172,45 @@ int CompareSides(const Context& context, CompareArguments& a, std::ostream& out,
     const auto measure = [&](const std::vector<TimedPair>& timed) {
       return MeasureFloor(context, a.sides, timed, err);
     };
-    return Compare(a.sides[0], a.sides[1], a.paired.strict, measure, out);
+    return Compare(a.sides[0], a.sides[1], a.strict, measure, out);
   }
-  a.paired.old_side = a.sides[0];
-  a.paired.new_side = a.sides[1];
   a.selection.globs.assign(a.sides.begin() + 2, a.sides.end());
-  return Paired(context, a.selection, a.paired, out, err);
+  return Paired(context, a, out, err);
 }
 
-VerbBody DeclareCompare(const Context& context, CLI::App& verb) {
-  const auto arguments = std::make_shared<CompareArguments>();
-  CompareArguments& a = *arguments;
+void DeclareCompare(CLI::App& verb, CompareArguments& a) {
   verb.add_option("A B [experiments]", a.sides,
                   "two folders; or two programs or commits, then experiments or globs")
       ->required();
   verb.add_flag("--programs", a.programs, "A and B are programs; measured in turns (A B B A)");
-  verb.add_flag("--commits", a.paired.commits,
+  verb.add_flag("--commits", a.commits,
                 "A and B are commits, built under build/commits ('.': this program)");
-  verb.add_option("--blocks", a.paired.blocks, "blocks of four executions a cell, at most")
+  verb.add_option("--blocks", a.blocks, "blocks of four executions a cell, at most")
       ->check(CLI::Range(1, 10000));
-  verb.add_flag("--strict", a.paired.strict, "exit 5 when something is slower or no longer ok");
+  verb.add_flag("--strict", a.strict, "exit 5 when something is slower or no longer ok");
   AddSelection(verb, a.selection);
-  return [context, arguments](std::ostream& out, std::ostream& err) {
-    return CompareSides(context, *arguments, out, err);
-  };
 }
 
-VerbBody DeclareNoise(const Context& context, CLI::App& verb) {
-  const auto arguments = std::make_shared<NoiseArguments>();
-  verb.add_option("ids", arguments->selection.globs, "experiments or globs with timed cells")
-      ->required();
-  verb.add_option("--blocks", arguments->blocks, "blocks of four executions a cell")
+void DeclareNoise(CLI::App& verb, NoiseArguments& a) {
+  verb.add_option("ids", a.selection.globs, "experiments or globs with timed cells")->required();
+  verb.add_option("--blocks", a.blocks, "blocks of four executions a cell")
       ->check(CLI::Range(1, 10000));
-  AddSelection(verb, arguments->selection);
-  return [context, arguments](std::ostream& out, std::ostream& err) {
-    return MeasureNoiseFloor(context, arguments->selection, arguments->blocks, out, err);
-  };
+  AddSelection(verb, a.selection);
 }
 
 }  // namespace
 
 Verb MakeCompareVerb(const Context& context) {
-  return MakeVerb(context, "compare",
-                  "Two results folders, or two programs or commits in turns: faster, slower, same?",
-                  [context](CLI::App& verb) { return DeclareCompare(context, verb); });
+  return MakeVerb<CompareArguments>(
+      context, "compare",
+      "Two results folders, or two programs or commits in turns: faster, slower, same?",
+      DeclareCompare, CompareSides);
 }
 
 Verb MakeNoiseVerb(const Context& context) {
-  return MakeVerb(context, "noise",
-                  "A/A run: what this machine does to identical code; for compare",
-                  [context](CLI::App& verb) { return DeclareNoise(context, verb); });
+  return MakeVerb<NoiseArguments>(context, "noise",
+                                  "A/A run: what this machine does to identical code; for compare",
+                                  DeclareNoise, MeasureNoiseFloor);
 }
 
 }  // namespace retable::harness

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/results_folder.hpp"
@@ -13,20 +12,22 @@ struct DoctorArguments {
   std::string out;  //!< results folder that keeps the ceilings; empty: none
 };
 
+int RunDoctor(const Context&, const DoctorArguments& a, std::ostream& out, std::ostream&) {
+  if (!a.out.empty()) CheckFolderToWrite(a.out);
+  const std::string path = a.out.empty() ? "" : a.out + "/ceilings.json";
+  return Doctor(out, a.measure || !path.empty(), path);
+}
+
 }  // namespace
 
 Verb MakeDoctorVerb(const Context& context) {
-  return MakeVerb(context, "doctor", "This machine, its GPU and libraries",
-                  [](CLI::App& verb) -> VerbBody {
-                    const auto a = std::make_shared<DoctorArguments>();
-                    verb.add_flag("--measure", a->measure, "measure the machine's ceilings");
-                    verb.add_option("--out", a->out, "keep the ceilings in this results folder");
-                    return [a](std::ostream& out, std::ostream&) {
-                      if (!a->out.empty()) CheckFolderToWrite(a->out);
-                      const std::string path = a->out.empty() ? "" : a->out + "/ceilings.json";
-                      return Doctor(out, a->measure || !path.empty(), path);
-                    };
-                  });
+  return MakeVerb<DoctorArguments>(
+      context, "doctor", "This machine, its GPU and libraries",
+      [](CLI::App& verb, DoctorArguments& a) {
+        verb.add_flag("--measure", a.measure, "measure the machine's ceilings");
+        verb.add_option("--out", a.out, "keep the ceilings in this results folder");
+      },
+      RunDoctor);
 }
 
 }  // namespace retable::harness

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -152,16 +151,15 @@ int Explain(const Context& context, const ExplainArguments& a, std::ostream& out
 }  // namespace
 
 Verb MakeExplainVerb(const Context& context) {
-  return MakeVerb(
+  return MakeVerb<ExplainArguments>(
       context, "explain", "One cell: what ran, on what, every sample",
-      [context](CLI::App& verb) -> VerbBody {
-        const auto a = std::make_shared<ExplainArguments>();
-        verb.add_option("key", a->key, "the cell's key, or its first digits")->required();
-        CLI::Option* folder = verb.add_option("--out", a->out, "results folder");
-        verb.add_option("--recorded", a->recorded, "a recording's name, in place of --out")
+      [](CLI::App& verb, ExplainArguments& a) {
+        verb.add_option("key", a.key, "the cell's key, or its first digits")->required();
+        CLI::Option* folder = verb.add_option("--out", a.out, "results folder");
+        verb.add_option("--recorded", a.recorded, "a recording's name, in place of --out")
             ->excludes(folder);
-        return [=](std::ostream& out, std::ostream& err) { return Explain(context, *a, out, err); };
-      });
+      },
+      Explain);
 }
 
 }  // namespace retable::harness

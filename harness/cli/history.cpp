@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
@@ -57,22 +56,19 @@ int ShowHistory(const Context& context, const HistoryArguments& a, std::ostream&
 }  // namespace
 
 Verb MakeHistoryVerb(const Context& context) {
-  return MakeVerb(
+  return MakeVerb<HistoryArguments>(
       context, "history", "An artifact's main figure in every recording and run",
-      [context](CLI::App& verb) -> VerbBody {
-        const auto a = std::make_shared<HistoryArguments>();
-        verb.add_option("ids", a->query.globs, "artifacts or globs")->required();
+      [](CLI::App& verb, HistoryArguments& a) {
+        verb.add_option("ids", a.query.globs, "artifacts or globs")->required();
         verb.add_option(
-            "--in", a->query.folders,
+            "--in", a.query.folders,
             "further results folders; those of results/ and results/recorded/ are read");
-        verb.add_option("--row", a->query.row, "row of the table, in place of the main figure's");
-        verb.add_option("--column", a->query.column, "column of the table");
-        verb.add_flag("--commits", a->commits, "and what earlier commits hold of the recordings");
-        verb.add_flag("--json", a->json, "as JSON, for the page");
-        return [=](std::ostream& out, std::ostream& err) {
-          return ShowHistory(context, *a, out, err);
-        };
-      });
+        verb.add_option("--row", a.query.row, "row of the table, in place of the main figure's");
+        verb.add_option("--column", a.query.column, "column of the table");
+        verb.add_flag("--commits", a.commits, "and what earlier commits hold of the recordings");
+        verb.add_flag("--json", a.json, "as JSON, for the page");
+      },
+      ShowHistory);
 }
 
 }  // namespace retable::harness

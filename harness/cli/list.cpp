@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -118,18 +117,16 @@ int List(const Context& context, const ListFlags& flags, std::ostream& out, std:
 }  // namespace
 
 Verb MakeListVerb(const Context& context) {
-  return MakeVerb(
+  return MakeVerb<ListFlags>(
       context, "list", "Experiments, their citations and expected times",
-      [context](CLI::App& app) -> VerbBody {
-        const auto flags = std::make_shared<ListFlags>();
-        app.add_flag("--json", flags->json, "as JSON");
-        app.add_flag("--fields", flags->fields, "every field of an experiment's TOML");
-        app.add_flag(
-            "--protocols", flags->protocols,
+      [](CLI::App& verb, ListFlags& flags) {
+        verb.add_flag("--json", flags.json, "as JSON");
+        verb.add_flag("--fields", flags.fields, "every field of an experiment's TOML");
+        verb.add_flag(
+            "--protocols", flags.protocols,
             "measuring protocols: metrics, axes, settings, algorithms and their parameters");
-        return
-            [=](std::ostream& out, std::ostream& err) { return List(context, *flags, out, err); };
-      });
+      },
+      List);
 }
 
 }  // namespace retable::harness

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
@@ -16,7 +15,7 @@ struct RecordArguments {
   bool replace = false, tables = false;
 };
 
-int Record(const Context& context, const RecordArguments& a, std::ostream& out) {
+int Record(const Context& context, const RecordArguments& a, std::ostream& out, std::ostream&) {
   if (a.tables) {
     out << ReadableRecordings(context.root) << "\n";
     return kOk;
@@ -44,18 +43,17 @@ int Record(const Context& context, const RecordArguments& a, std::ostream& out) 
 }  // namespace
 
 Verb MakeRecordVerb(const Context& context) {
-  return MakeVerb(
+  return MakeVerb<RecordArguments>(
       context, "record", "Keep a run: its tables, and an archive of all its cells",
-      [context](CLI::App& verb) -> VerbBody {
-        const auto a = std::make_shared<RecordArguments>();
-        verb.add_option("name", a->name, "folder of results/recorded/ to write");
-        verb.add_option("--out", a->out, "results folder to pack");
-        verb.add_flag("--replace", a->replace, "write over the recording that is there");
-        verb.add_flag("--tables", a->tables,
+      [](CLI::App& verb, RecordArguments& a) {
+        verb.add_option("name", a.name, "folder of results/recorded/ to write");
+        verb.add_option("--out", a.out, "results folder to pack");
+        verb.add_flag("--replace", a.replace, "write over the recording that is there");
+        verb.add_flag("--tables", a.tables,
                       "keep nothing: print the folder of all recordings, each with the tables that "
                       "its archive holds");
-        return [=](std::ostream& out, std::ostream&) { return Record(context, *a, out); };
-      });
+      },
+      Record);
 }
 
 }  // namespace retable::harness

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
@@ -146,39 +145,36 @@ int DrawReport(const Context& context, const std::string& folder, std::string& p
 }
 
 Verb MakeCheckVerb(const Context& context) {
-  return MakeVerb(
+  return MakeVerb<FolderArguments>(
       context, "check", "Verdicts and claims of a results folder",
-      [context](CLI::App& verb) -> VerbBody {
-        const auto a = std::make_shared<FolderArguments>();
-        CLI::Option* folder = verb.add_option("--out", a->out, "results folder");
-        verb.add_option("--recorded", a->recorded,
+      [](CLI::App& verb, FolderArguments& a) {
+        CLI::Option* folder = verb.add_option("--out", a.out, "results folder");
+        verb.add_option("--recorded", a.recorded,
                         "a recording's name: its tables are made again from its archive of cells, "
                         "and exit 4 where one differs")
             ->excludes(folder);
         verb.add_flag(
-            "--strict", a->strict,
+            "--strict", a.strict,
             "exit 4 when a verdict is MISMATCH, ORDER-ONLY or FAILED, a claim fails, or a cell "
             "gave no right answer; "
             "with an archive of cells, where a failing claim has no note");
         verb.add_flag(
-            "--rewrite", a->rewrite,
+            "--rewrite", a.rewrite,
             "a recording: write its tables, verdicts and claims as its archive gives them by now");
-        return [=](std::ostream& out, std::ostream& err) { return Check(context, *a, out, err); };
-      });
+      },
+      Check);
 }
 
 Verb MakeReportVerb(const Context& context) {
-  return MakeVerb(context, "report", "Tables, figures, report.html and report.md",
-                  [context](CLI::App& verb) -> VerbBody {
-                    const auto a = std::make_shared<FolderArguments>();
-                    verb.add_option("--out", a->out, "results folder");
-                    verb.add_option("--to", a->to,
-                                    "a new folder: the results are copied there first, and nothing "
-                                    "is written to --out");
-                    return [=](std::ostream& out, std::ostream& err) {
-                      return Report(context, *a, out, err);
-                    };
-                  });
+  return MakeVerb<FolderArguments>(
+      context, "report", "Tables, figures, report.html and report.md",
+      [](CLI::App& verb, FolderArguments& a) {
+        verb.add_option("--out", a.out, "results folder");
+        verb.add_option("--to", a.to,
+                        "a new folder: the results are copied there first, and nothing is written "
+                        "to --out");
+      },
+      Report);
 }
 
 }  // namespace retable::harness

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -44,7 +43,8 @@ struct RunArguments {
   std::string submit;              //!< "slurm", and options of sbatch; empty: the run is here
   std::vector<std::string> typed;  //!< "--name=value", experiments; no --submit, no --dry-run
   bool report = false;
-  std::string resume_from;  //!< an archive of cells, or a folder that holds one
+  std::string resume_from;         //!< an archive of cells, or a folder that holds one
+  const CLI::App* verb = nullptr;  //!< the parser, which keeps the words
 };
 
 // The words that decide which cells there are, for the command that repeats one.
@@ -350,9 +350,8 @@ int SubmitRun(const Context& context, const RunArguments& a, std::ostream& out, 
   return kOk;
 }
 
-VerbBody DeclareRun(const Context& context, CLI::App& verb) {
-  const auto arguments = std::make_shared<RunArguments>();
-  RunArguments& run = *arguments;
+void DeclareRun(CLI::App& verb, RunArguments& run) {
+  run.verb = &verb;
   verb.add_option("ids", run.selection.globs,
                   "experiments or globs: quantiles/table2 'quantiles/*'");
   AddSelection(verb, run.selection);
@@ -394,18 +393,19 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
   verb.add_option("--submit", run.submit,
                   "slurm: as an array of tasks of a Slurm cluster, with sbatch's options after it: "
                   "--submit 'slurm --array=1-8 --partition=gpu'");
-  return [context, arguments, &verb](std::ostream& out, std::ostream& err) {
-    arguments->typed = TypedWords(verb);
-    return arguments->submit.empty() ? Run(context, *arguments, out, err)
-                                     : SubmitRun(context, *arguments, out, err);
-  };
+}
+
+int RunOrSubmit(const Context& context, RunArguments& a, std::ostream& out, std::ostream& err) {
+  a.typed = TypedWords(*a.verb);
+  return a.submit.empty() ? Run(context, a, out, err) : SubmitRun(context, a, out, err);
 }
 
 }  // namespace
 
 Verb MakeRunVerb(const Context& context) {
-  return MakeVerb(context, "run", "Measure experiments; what is stored is not repeated",
-                  [context](CLI::App& verb) { return DeclareRun(context, verb); });
+  return MakeVerb<RunArguments>(context, "run",
+                                "Measure experiments; what is stored is not repeated", DeclareRun,
+                                RunOrSubmit);
 }
 
 }  // namespace retable::harness

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 
 #include "base/atomic_file.hpp"
 #include "base/cuda/devices.hpp"
@@ -77,18 +76,18 @@ int Tune(const TuneArguments& a, const std::string& folder, std::ostream& out) {
 }  // namespace
 
 Verb MakeTuneVerb(const Context& context, const std::string& folder) {
-  return MakeVerb(context, "tune", "Constants of a family's kernels, measured on this card",
-                  [folder](CLI::App& verb) -> VerbBody {
-                    const auto a = std::make_shared<TuneArguments>();
-                    verb.add_option("family", a->family, "shuffle or treeshap")->required();
-                    verb.add_option("--out", a->out, "file; default: this card's in the cache");
-                    verb.add_option("--seconds", a->seconds, "how long about")
-                        ->check(CLI::Range(1.0, 1e5))
-                        ->capture_default_str();
-                    return [a, folder](std::ostream& out, std::ostream&) {
-                      return Tune(*a, folder, out);
-                    };
-                  });
+  return MakeVerb<TuneArguments>(
+      context, "tune", "Constants of a family's kernels, measured on this card",
+      [](CLI::App& verb, TuneArguments& a) {
+        verb.add_option("family", a.family, "shuffle or treeshap")->required();
+        verb.add_option("--out", a.out, "file; default: this card's in the cache");
+        verb.add_option("--seconds", a.seconds, "how long about")
+            ->check(CLI::Range(1.0, 1e5))
+            ->capture_default_str();
+      },
+      [folder](const Context&, const TuneArguments& a, std::ostream& out, std::ostream&) {
+        return Tune(a, folder, out);
+      });
 }
 
 void UseTuned(const std::string& folder) {
