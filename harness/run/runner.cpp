@@ -48,25 +48,6 @@ int JobsOf(const RunOptions& options) {
   return options.jobs > 0 ? options.jobs : cores;
 }
 
-// Which stored cells were measured in this run's stretch.
-class ThisStretch {
- public:
-  explicit ThisStretch(const RunOptions& options) : options_(options) {}
-
-  bool Holds(const std::string& environment, const std::string& device) {
-    const auto [known, fresh] = known_.try_emplace(environment + device, false);
-    if (fresh) {
-      known->second = StretchOf(EnvironmentOfRun(options_.out, environment), device) ==
-                      StretchOf(options_.environment, device);
-    }
-    return known->second;
-  }
-
- private:
-  const RunOptions& options_;
-  std::map<std::string, bool> known_;  // by environment and device
-};
-
 // One worker and the cell it works on.
 struct Slot {
   const PlannedCell* cell = nullptr;
@@ -151,14 +132,16 @@ class Campaign {
   // pooled: says how many there are.
   std::vector<Remeasurable> Timed(const std::vector<const PlannedCell*>& cells) {
     std::vector<Remeasurable> all;
-    ThisStretch here(options_);
+    Stretches stored(options_.out);
     int elsewhere = 0;
     for (const PlannedCell* cell : cells) {
       auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
       const auto width = record ? RelativeWidth(record->outcome) : std::nullopt;
       if (!width || !record->checked) continue;
-      const bool is_here = here.Holds(record->environment, cell->config.device);
-      all.push_back({cell, std::move(*record), *width, !is_here});
+      const std::string& device = cell->config.device;
+      const bool is_elsewhere =
+          stored.Of(record->environment, device) != StretchOf(options_.environment, device);
+      all.push_back({cell, std::move(*record), *width, is_elsewhere});
       const bool wanted = options_.budget_seconds > 0 || FewRounds(all.back());
       elsewhere += all.back().elsewhere && wanted;
     }
@@ -595,7 +578,7 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
 Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
                       std::ostream& log) {
   Schedule schedule;
-  ThisStretch here(options);
+  Stretches stored(options.out);
   if (options.by_group) schedule.groups = GroupsOf(plans);
   for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
@@ -606,9 +589,11 @@ Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options,
     }
     ++(decision.stored ? schedule.reused : schedule.passed_over);
     const bool wanted = !options.only_failed && (options.rounds > 1 || options.budget_seconds > 0);
+    const std::string& device = decision.cell->config.device;
     if (!wanted || decision.executions == 0 ||
-        !here.Holds(decision.environment, decision.cell->config.device))
+        stored.Of(decision.environment, device) != StretchOf(options.environment, device)) {
       continue;
+    }
     schedule.may_repeat = true;
     schedule.again += decision.seconds * static_cast<double>(std::max<std::int64_t>(
                                              0, options.rounds - decision.executions));

@@ -101,6 +101,12 @@ std::string StretchOf(const json& environment, const std::string& device) {
   return Sha256(stretch.dump()).substr(0, 12);
 }
 
+const std::string& Stretches::Of(const std::string& hash, const std::string& device) {
+  const auto [known, fresh] = known_.try_emplace(hash + device);
+  if (fresh) known->second = StretchOf(EnvironmentOfRun(folder_, hash), device);
+  return known->second;
+}
+
 Origin OriginOfRun(const std::string& folder, const std::string& hash) {
   Origin origin;
   json environment = EnvironmentOfRun(folder, hash);

@@ -7,8 +7,10 @@
 //! carries: machine, card, clocks, driver, processors, load, commit, profile. The artifact's meta
 //! file gathers them under "provenance", and a recording keeps that.
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 
 namespace retable::harness {
 
@@ -40,6 +42,18 @@ nlohmann::json EnvironmentOfRun(const std::string& folder, const std::string& ha
 //! What cells that a table compares have in common: machine since it was started, processors,
 //! commit, and for "cuda" the card. @return 12 digits; empty for null
 std::string StretchOf(const nlohmann::json& environment, const std::string& device);
+
+//! The stretches of a folder's cells. Each environment is read once.
+class Stretches {
+ public:
+  explicit Stretches(std::string folder) : folder_(std::move(folder)) {}
+  //! StretchOf the run whose cells carry this hash.
+  const std::string& Of(const std::string& hash, const std::string& device);
+
+ private:
+  std::string folder_;
+  std::map<std::string, std::string> known_;  // by hash and device
+};
 
 //! The first card as a reader tells it from its like: "NVIDIA H200, card 1f2e3d4c"; may be empty.
 std::string CardText(const nlohmann::json& environment);
