@@ -318,7 +318,9 @@ TEST_F(Records, SayWhichFileIsNotWhatTheArchiveGives) {
   std::ofstream(Here() / "selftest/other.csv") << "x\n";
   const Result check = Run("check --recorded here");
   EXPECT_EQ(check.code, 4);
-  ExpectContains(check.text, "selftest/probe.csv differs");
+  ExpectContains(check.text,
+                 "selftest/probe.csv differs\n  recorded:   by hand,1\n"
+                 "  recomputed: \n");
   ExpectContains(check.text, "selftest/other.csv is not of the archive");
   EXPECT_EQ(Run("check --recorded here --rewrite").code, 0);
   EXPECT_EQ(Slurp(table), text);
@@ -327,7 +329,8 @@ TEST_F(Records, SayWhichFileIsNotWhatTheArchiveGives) {
   Write(Replaced(kTwoTimes, "> 0", "< 0"));
   const Result changed = Run("check --recorded here");
   EXPECT_EQ(changed.code, 4);
-  ExpectContains(changed.text, "claims.csv differs");
+  ExpectContains(changed.text, "claims.csv differs\n  recorded:   ");
+  ExpectContains(changed.text, "< 0");
   EXPECT_EQ(Run("check --recorded here --rewrite").code, 0);
   EXPECT_EQ(Run("check --recorded here").code, 0);
   const Result strict = Run("check --recorded here --strict");

@@ -293,8 +293,25 @@ Files FilesIn(const std::string& archive) {
   return files;
 }
 
+// How a recorded file is otherwise than what is made by now, with the first row that is; empty
+// where it is not.
+std::string Difference(const std::string& path, const std::string& recorded,
+                       const std::string& made) {
+  if (recorded == made) return "";
+  if (recorded.empty()) return path + " is missing";
+  const auto same = std::mismatch(recorded.begin(), recorded.end(), made.begin(), made.end()).first;
+  const std::string before(recorded.begin(), same);
+  const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  const auto row = [&](const std::string& text) {
+    constexpr std::size_t kLongest = 1000;
+    return text.substr(begin, std::min(text.find('\n', begin) - begin, kLongest));
+  };
+  return fmt::format("{} differs\n  recorded:   {}\n  recomputed: {}", path, row(recorded),
+                     row(made));
+}
+
 // Makes the tables of packed files. Those of a person are returned; of `files` the others become
-// what they are by now. @param stale is given the names of those that were otherwise
+// what they are by now. @param stale is told how they were otherwise
 Files MakeTables(Files& files, const std::string& root, Scoreboard& board,
                  std::vector<std::string>& stale) {
   const TemporaryFolder unpacked;
@@ -308,7 +325,7 @@ Files MakeTables(Files& files, const std::string& root, Scoreboard& board,
     if (!IsPacked(path)) return false;
     std::string& packed = files[path];
     std::string now = path.ends_with(kMeta) ? DeclaredAs(packed, made) : made;
-    if (packed != now) stale.push_back(path);
+    if (packed != now) stale.push_back(Difference(path, packed, now));
     packed = std::move(now);
     return true;
   });
@@ -493,13 +510,12 @@ RecordingCheck CheckRecording(const std::string& folder, const std::string& root
   const Files tables = MakeTables(files, root, check.board, stale);
   if (rewrite && !stale.empty()) WriteFileAtomically(ArchiveAt(folder), PackArchive(files));
   if (rewrite) Publish(tables, folder);
-  for (const std::string& path : stale) {
-    if (!rewrite) check.differences.push_back(std::string(kArchive) + ": " + path + " differs");
+  for (const std::string& difference : stale) {
+    if (!rewrite) check.differences.push_back(std::string(kArchive) + ": " + difference);
   }
   for (const auto& [path, content] : tables) {
-    const std::string committed = ReadOrEmpty(folder + "/" + path);
-    if (committed == content) continue;
-    check.differences.push_back(path + (committed.empty() ? " is missing" : " differs"));
+    const std::string difference = Difference(path, ReadOrEmpty(folder + "/" + path), content);
+    if (!difference.empty()) check.differences.push_back(difference);
   }
   for (const std::string& path : OthersIn(folder, tables)) {
     check.differences.push_back(path + " is not of the archive");
