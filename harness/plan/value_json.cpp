@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace retable::harness {
 
@@ -16,10 +17,11 @@ json NumberToJson(double value) {
 
 double NumberFromJson(const json& value) {
   if (value.is_number()) return value.get<double>();
-  const auto& text = value.get_ref<const std::string&>();
-  if (text == "inf") return std::numeric_limits<double>::infinity();
-  if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  return std::numeric_limits<double>::quiet_NaN();
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  throw std::runtime_error("there is " + JsonText(value) +
+                           " in place of a number (or \"nan\", \"inf\", \"-inf\")");
 }
 
 json ToJson(const Value& value) {

@@ -15,13 +15,19 @@ Outcome Gate(Outcome outcome) {
                                  check.reference, check.threshold,
                                  outcome.reason.empty() ? "" : "; " + outcome.reason);
   }
-  if (outcome.status == "ok" && !outcome.metrics.empty()) {
-    bool any = false;
-    for (const Metric& metric : outcome.metrics) any = any || !metric.samples.empty();
-    if (!any) {
-      outcome.status = "failed";
-      outcome.reason = "the protocol reported no sample";
+  bool any = false;
+  std::string why;
+  for (const Metric& metric : outcome.metrics) {
+    for (const double x : metric.samples) {
+      any = true;
+      if (metric.unit != "s" || (!(x < 0) && !std::isinf(x))) continue;
+      why = fmt::format("the protocol reported a {} of {} s", metric.name, x);
     }
+  }
+  if (!any) why = "the protocol reported no sample";
+  if (outcome.status == "ok" && !why.empty()) {
+    outcome.status = "failed";
+    outcome.reason = why;
   }
   return outcome;
 }

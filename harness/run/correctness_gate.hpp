@@ -7,7 +7,7 @@
 namespace retable::harness {
 
 //! The outcome, with status wrong_result where its verification failed or is not a number, and
-//! failed where it has metrics but no sample.
+//! failed where it has no sample, or a negative or infinite time.
 Outcome Gate(Outcome outcome);
 
 }  // namespace retable::harness

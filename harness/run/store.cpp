@@ -89,6 +89,9 @@ void RefuseContradiction(const CellRecord& record) {
     throw std::runtime_error(fmt::format("it contradicts itself: its status is {}, yet {}",
                                          outcome.status, judged.reason));
   }
+  if (record.seconds < 0) {
+    throw std::runtime_error(fmt::format("a cell cannot run for {} s", record.seconds));
+  }
 }
 
 CellRecord FromJson(nlohmann::json json, int schema) {

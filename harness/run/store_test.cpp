@@ -72,7 +72,7 @@ class StoreTest : public ::testing::Test {
 TEST_F(StoreTest, WhatIsSavedIsLoaded) {
   EXPECT_FALSE(LoadRecord(Folder(), record.key));
   record.outcome.metrics[0].samples.push_back(std::nan(""));
-  record.outcome.metrics[0].samples.push_back(-std::numeric_limits<double>::infinity());
+  record.outcome.metrics.push_back({"error", "1", {-std::numeric_limits<double>::infinity()}});
   record.outcome.attachments = {{"raw.json", "{}"}};
   store.Save(record);
   std::string problem;
@@ -127,6 +127,18 @@ TEST_F(StoreTest, ContradictionsUnderARightChecksumAreSeen) {
   ExpectDamaged("schema 99 is not known");
   WriteForged([](auto& json) { json["metrics"][0]["samples"] = nlohmann::json::array(); });
   ExpectDamaged("its status is ok, yet the protocol reported no sample");
+  WriteForged([](auto& json) { json["metrics"] = nlohmann::json::array(); });
+  ExpectDamaged("its status is ok, yet the protocol reported no sample");
+  WriteForged([](auto& json) { json["metrics"][0]["samples"] = {0.1, -2.5}; });
+  ExpectDamaged("its status is ok, yet the protocol reported a time of -2.5 s");
+  WriteForged([](auto& json) { json["metrics"][0]["samples"] = {"inf"}; });
+  ExpectDamaged("its status is ok, yet the protocol reported a time of inf s");
+  WriteForged([](auto& json) { json["seconds"] = -1; });
+  ExpectDamaged("a cell cannot run for -1 s");
+  WriteForged([](auto& json) { json["metrics"][0]["samples"] = {0.1, nullptr}; });
+  ExpectDamaged("there is null in place of a number (or \"nan\", \"inf\", \"-inf\")");
+  WriteForged([](auto& json) { json["metrics"][0]["samples"] = {"NaN"}; });
+  ExpectDamaged("there is \"NaN\" in place of a number");
   WriteForged([](auto& json) { json["verification"]["ok"] = false; });
   ExpectDamaged("its status is ok, yet difference = 0");
   WriteForged([](auto& json) { json["status"] = "fine"; });
