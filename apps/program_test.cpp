@@ -1175,6 +1175,8 @@ TEST_F(Program, WrongWordsAreAnsweredWithTheNearest) {
                  "unknown option --profil (did you mean \"--profile\"?");
   ExpectContains(Run("doctor now").text, "doctor takes no \"now\"");
   ExpectContains(RunProbe("--jobs 0").text, "not in range 1 to");
+  ExpectContains(RunProbe("--jobs 2.0").text, "--jobs: 2.0 is not a whole number");
+  ExpectContains(RunProbe("--rounds null").text, "--rounds: null is not a whole number");
   ExpectContains(RunProbe("--only passed").text, "passed not in {failed}");
   const Result folder = RunProbe("--machine '" + root_.string() + "'");
   EXPECT_EQ(folder.code, 1);

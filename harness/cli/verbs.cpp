@@ -35,21 +35,25 @@ std::vector<std::string> Options(const CLI::App& app) {
   return names;
 }
 
-// Whether a whole number needs more than 64 bits: strtoull and strtoll then give the nearest.
-bool BeyondRange(const std::string& value, const std::string& type) {
-  errno = 0;
-  if (type.starts_with("UINT")) {
-    std::strtoull(value.c_str(), nullptr, 0);
-  } else {
-    std::strtoll(value.c_str(), nullptr, 0);
-  }
-  return errno == ERANGE;
-}
-
 // "010", which strtoull takes for eight.
 bool IsOctal(std::string_view value) {
   if (value.starts_with('-') || value.starts_with('+')) value.remove_prefix(1);
   return value.size() > 1 && value[0] == '0' && value[1] >= '0' && value[1] <= '9';
+}
+
+// Why this is no whole number of 64 bits; empty where it is one.
+std::string WhyNotWhole(const std::string& value, bool is_signed) {
+  if (!is_signed && value.starts_with("-")) return " is less than 0";
+  errno = 0;
+  char* end = nullptr;
+  if (is_signed) {
+    std::strtoll(value.c_str(), &end, 0);
+  } else {
+    std::strtoull(value.c_str(), &end, 0);
+  }
+  if (errno == ERANGE) return " has more than 64 bits";
+  if (*end != '\0') return " is not a whole number";
+  return IsOctal(value) ? " begins with 0; leave it out" : "";
 }
 
 std::vector<std::string> VerbNames(const CLI::App& app) {
@@ -82,21 +86,16 @@ int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostrea
   return 1;
 }
 
-// What CLI11 lets pass: "-3" and "99999999999999999999" as numbers of 64 bits, and nothing as the
-// name of an output.
+// What CLI11 lets pass ("-3" and "99999999999999999999" as numbers of 64 bits, nothing as the name
+// of an output), or refuses as out of range: "2.0" where a whole number is asked for.
 void CheckWords(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
     for (const std::string& value : option->results()) {
-      if (type.starts_with("UINT") && value.starts_with("-")) {
-        throw CLI::ValidationError(name, value + " is less than 0");
-      }
-      const bool whole = type.starts_with("UINT") || type.starts_with("INT");
-      if (whole && BeyondRange(value, type)) {
-        throw CLI::ValidationError(name, value + " has more than 64 bits");
-      }
-      if (whole && IsOctal(value)) {
-        throw CLI::ValidationError(name, value + " begins with 0; leave it out");
+      const bool is_signed = type.starts_with("INT");
+      if (is_signed || type.starts_with("UINT")) {
+        const std::string why = WhyNotWhole(value, is_signed);
+        if (!why.empty()) throw CLI::ValidationError(name, value + why);
       }
       constexpr std::array<std::string_view, 5> kNamed = {"--out", "--to", "--shard", "--submit",
                                                           "--resume-from"};
@@ -112,7 +111,12 @@ void CheckWords(const CLI::App& app) {
 std::optional<int> Parse(CLI::App& app, std::vector<std::string> reversed, std::ostream& out,
                          std::ostream& err) {
   try {
-    app.parse(std::move(reversed));
+    try {
+      app.parse(std::move(reversed));
+    } catch (const CLI::ParseError& problem) {
+      if (problem.get_exit_code() != 0) CheckWords(app);  // where it says it more clearly
+      throw;
+    }
     CheckWords(app);
   } catch (const CLI::ParseError& problem) {
     return RefuseWords(app, problem, out, err);
