@@ -195,6 +195,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "must be an integer"},
         Mistake{"UnknownAxis", Replaced(kGood, "[table]", "[axes]\nmass = [1]\n[table]"),
                 "unknown axis \"mass\""},
+        Mistake{"AxisThatIsLeftOut", Replaced(kGood, "{label}", "{size} {mass}"),
+                "{mass} is neither an axis nor a parameter of good"},
         Mistake{"AxisTwice", Replaced(kGood, "[table]", "[axes]\nsize = [1, 2, 1]\n[table]"),
                 "probe.toml:9:1: the cell good on here is planned twice ({\"size\":1})"},
         Mistake{"ParameterTwice",
@@ -219,6 +221,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "probe.toml:15:1: pivot makes every column of one that is declared, not of 2"},
         Mistake{"BadVersion", Replaced(kGood, "version = 1", "version = 2"), "out of range"}),
     [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(Program, AnAxisThatIsLeftOutHasItsDefault) {
+  Write(kGood);
+  ASSERT_EQ(RunProbe().code, 0);
+  const std::string tidy = Slurp(root_ / "out/selftest/probe.tidy.csv");
+  EXPECT_TRUE(tidy.starts_with("experiment,algorithm,label,device,dataset,size,metric,")) << tidy;
+  ExpectContains(tidy, ",here,1,product,");
+}
 
 TEST_F(Program, DuplicateIdsNameBothFiles) {
   Write(kGood);

@@ -27,6 +27,7 @@ struct ParameterSpec {
   std::string name;
   Value fallback;  //!< default; its alternative fixes the type
   std::string help;
+  bool optional = false;  //!< an axis that cells lack where the experiment leaves it out
 };
 
 //! An algorithm a protocol can run, on the devices it has a backend for.

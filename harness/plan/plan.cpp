@@ -112,6 +112,7 @@ std::vector<DatasetInfo> ResolveDatasets(const Experiment& experiment, const Pro
   return all;
 }
 
+// The given axes, and the defaults of those that are left out.
 std::vector<std::pair<std::string, std::vector<Value>>> CheckedAxes(const Experiment& experiment,
                                                                     const Protocol& protocol) {
   auto axes = experiment.axes;
@@ -125,6 +126,10 @@ std::vector<std::pair<std::string, std::vector<Value>>> CheckedAxes(const Experi
       value =
           CheckAgainst(protocol.axes(), "axis", name, value, experiment.axis_positions.at(name));
     }
+  }
+  for (const ParameterSpec& spec : protocol.axes()) {
+    const bool given = experiment.axis_positions.contains(spec.name);
+    if (!given && !spec.optional) axes.push_back({spec.name, {spec.fallback}});
   }
   return axes;
 }
@@ -408,6 +413,8 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
            plan.cells.push_back(std::move(cell));
            entries.push_back(&entry);
          });
+  plan.experiment.axes = CheckedAxes(experiment, protocol);
+  for (const auto& [name, values] : plan.experiment.axes) plan.experiment.axis_positions[name];
   // Half of what planning a million cells takes.
   ParallelFor(plan.cells.size(), [&](std::size_t i) {
     PlannedCell& cell = plan.cells[i];

@@ -116,9 +116,7 @@ class SelftestProtocol final : public Protocol {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kind == "slow" ? 20 * pause : pause));
     Outcome outcome;
-    const double n = cell.axes.count("size")
-                         ? static_cast<double>(std::get<std::int64_t>(cell.axes.at("size")))
-                         : 1.0;
+    const double n = static_cast<double>(std::get<std::int64_t>(cell.axes.at("size")));
     const double k = static_cast<double>(std::get<std::int64_t>(cell.parameters.at("k")));
     const double value = kind == "nan" ? std::numeric_limits<double>::quiet_NaN() : n * k;
     outcome.verification = {true,         kind != "wrong",

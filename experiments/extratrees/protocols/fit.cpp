@@ -40,7 +40,7 @@ class FitProtocol final : public harness::Protocol {
   Specs axes() const override {
     return {{"trees", std::int64_t{10}, "trees in the forest"},
             {"rule", std::string("scikit-learn"),
-             "which features a node tries: scikit-learn, geurts or report"}};
+             "which features a node tries: scikit-learn, geurts or report", true}};
   }
   Specs settings() const override {
     return {{"min_time", 0.2, "seconds of timing a cell at least, where fits are short"},

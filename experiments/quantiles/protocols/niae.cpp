@@ -116,7 +116,7 @@ class NiaeProtocol : public harness::Protocol {
     return specs;
   }
   Specs axes() const override {
-    return {{"size", std::int64_t{1000}, "values drawn from a generator"}};
+    return {{"size", std::int64_t{1000}, "values drawn from a generator", true}};
   }
   Datasets resolve(const std::string& dataset) const override { return ResolveData(dataset); }
 

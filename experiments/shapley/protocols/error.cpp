@@ -118,8 +118,8 @@ harness::CellConfig WithAxes(harness::CellConfig cell) {
 }
 
 std::vector<harness::ParameterSpec> ParameterAxes() {
-  return {{"lambda", 4.0, "of the Mallows kernel of the method"},
-          {"candidates", std::int64_t{25}, "to choose each permutation from"}};
+  return {{"lambda", 4.0, "of the Mallows kernel of the method", true},
+          {"candidates", std::int64_t{25}, "to choose each permutation from", true}};
 }
 
 harness::Outcome Measure(const harness::CellConfig& asked, const Problem& problem,
@@ -185,7 +185,8 @@ class ErrorProtocol final : public harness::Protocol {
   Algorithms algorithms() const override { return OnBothDevices(ListMethods<ShapleyEstimator>()); }
   Specs axes() const override {
     auto axes = ParameterAxes();
-    axes.push_back({"budget", std::int64_t{1000}, "marginal evaluations for one explained row"});
+    axes.push_back(
+        {"budget", std::int64_t{1000}, "marginal evaluations for one explained row", true});
     return axes;
   }
   Specs settings() const override {
@@ -216,8 +217,8 @@ class ImageErrorProtocol final : public harness::Protocol {
   Specs axes() const override {
     auto axes = ParameterAxes();
     axes.push_back(
-        {"image", std::int64_t{0}, "which of the test images, in the order of rows_seed"});
-    axes.push_back({"orders", std::int64_t{0}, "permutations of a trial; 0: the setting"});
+        {"image", std::int64_t{0}, "which of the test images, in the order of rows_seed", true});
+    axes.push_back({"orders", std::int64_t{0}, "permutations of a trial; 0: the setting", true});
     return axes;
   }
   Specs settings() const override {

@@ -47,10 +47,11 @@ class ExplainProtocol final : public harness::Protocol {
   Names metrics() const override { return {"time", "throughput", "prepare", "first", "kernel"}; }
   Algorithms algorithms() const override { return ListMethods<TreeExplainer>(); }
   Specs axes() const override {
-    return {{"rows", std::int64_t{10000}, "rows to explain"},
-            {"threads", std::int64_t{0}, "processor threads; 0: all"},
-            {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
-            {"background", std::int64_t{0}, "as the setting of this name, which it replaces"}};
+    return {
+        {"rows", std::int64_t{10000}, "rows to explain"},
+        {"threads", std::int64_t{0}, "processor threads; 0: all", true},
+        {"gpus", std::int64_t{1}, "GPUs the rows are shared by", true},
+        {"background", std::int64_t{0}, "as the setting of this name, which it replaces", true}};
   }
   Specs settings() const override {
     return {{"what", std::string("values"), "values or interactions"},

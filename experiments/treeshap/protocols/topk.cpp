@@ -73,7 +73,7 @@ class TopKProtocol final : public harness::Protocol {
   Specs axes() const override {
     return {{"rows", std::int64_t{1000}, "rows to explain"},
             {"k", std::int64_t{10}, "pairs of each row and output"},
-            {"threads", std::int64_t{0}, "processor threads; 0: all"}};
+            {"threads", std::int64_t{0}, "processor threads; 0: all", true}};
   }
   Specs settings() const override {
     return {{"budget", 3.0, "seconds of timing a cell; slower methods are scaled up"}};
