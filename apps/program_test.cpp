@@ -145,6 +145,10 @@ struct Mistake {
   std::string expected;
 };
 
+std::string WithCheck(const std::string& check) {
+  return kGood + "[[claim]]\nid = \"c\"\ntext = \"t\"\ncheck = \"" + check + "\"\n";
+}
+
 class Mistakes : public Program, public ::testing::WithParamInterface<Mistake> {};
 
 TEST_P(Mistakes, AreNamedAtFileLineAndColumn) {
@@ -205,8 +209,19 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"UnknownSetting",
                 Replaced(kGood, "[table]", "[settings]\nmillisecond = 1\n[table]"),
                 "did you mean \"milliseconds\""},
-        Mistake{"BadClaim", kGood + "[[claim]]\nid = \"c\"\ntext = \"t\"\ncheck = \"1 <\"\n",
-                "character"},
+        Mistake{"BadClaim", WithCheck("1 <"), "character"},
+        Mistake{"ClaimOfNoCell", WithCheck("1 < 2 or known(paper('good', 'product'))"),
+                "probe.toml:19:1: claim c: its check reads no cell of the table"},
+        Mistake{"UnknownRowOfAClaim", WithCheck("cell('godo', 'product') > 0"),
+                "probe.toml:19:1: claim c: no row \"godo\" (did you mean \"good\"?"},
+        Mistake{"UnknownColumnOfAClaim", WithCheck("all(r in rows: low(r, 'prodct') > 0)"),
+                "claim c: no column \"prodct\" (did you mean \"product\"?"},
+        Mistake{"UnknownNameInKnown",
+                WithCheck("all(r in ['go', 'goo'] if known(cell(r + 'od', 'product')): true)"),
+                "claim c: no row \"goood\" (did you mean \"good\"?"},
+        Mistake{"UnknownPattern",
+                WithCheck("all(r in rows('g*', '*-med'): cell(r, 'product') > 0)"),
+                "claim c: no row matches \"*-med\""},
         Mistake{"BadColumn", Replaced(kGood, "metric = \"product\", ", ""),
                 "needs one of metric, fact, ratio"},
         Mistake{"ColumnTwice",
@@ -221,6 +236,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "probe.toml:15:1: pivot makes every column of one that is declared, not of 2"},
         Mistake{"BadVersion", Replaced(kGood, "version = 1", "version = 2"), "out of range"}),
     [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(Program, AClaimMayNameRowsOfAnotherProfileAndDataThatHasAStandIn) {
+  Write(Replaced(WithCheck("cell('good 5', 'product') > cell('synthetic good 1', 'product')"),
+                 "{label}", "{label} {size}") +
+        "[profiles.paper]\naxes.size = [5]\n");
+  EXPECT_EQ(RunProbe().code, 0);
+}
 
 TEST_F(Program, AnAxisThatIsLeftOutHasItsDefault) {
   Write(kGood);

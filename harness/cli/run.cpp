@@ -109,23 +109,6 @@ int ExitFor(const std::map<std::string, int>& counts) {
   return wrong ? kWrongResult : (failed ? kCellFailed : kOk);
 }
 
-// The names that every profile has, so that what is missing can be explained. A profile whose
-// settings are wrong is found when it is asked for.
-void NameProfiles(std::vector<Plan>& plans, const Selection& selection, const Devices& devices) {
-  for (Plan& plan : plans) {
-    plan.profiles.push_back(NamesOf(plan.experiment, selection.profile, devices));
-    for (const char* profile : {"smoke", "quick", "paper"}) {
-      if (selection.profile == profile) continue;
-      try {
-        const Experiment other =
-            WithOverrides(plan.experiment, {profile, selection.machine_file, {}, 0});
-        plan.profiles.push_back(NamesOf(other, profile, devices));
-      } catch (const ConfigError&) {
-      }
-    }
-  }
-}
-
 // How many times longer than on a quiet machine cells take where others take their share.
 double Pace(const Activity& activity) {
   return activity.Busy() ? 1 + activity.others / activity.processors : 1;
@@ -282,8 +265,10 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
   WriteOrigin(a.selection.out, environment);
   if (options.shards == 1) {  // a thousand shards would write the plan of a million cells each
-    NameProfiles(plans, a.selection, devices);
-    for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
+    for (Plan& plan : plans) {
+      plan.profiles = NamesOfProfiles(plan.experiment, a.selection, devices, false);
+      WriteMeta(plan, a.selection.profile, a.selection.out);
+    }
   }
   Schedule schedule = MakeSchedule(plans, options, Pace(activity), err);
   const double after = SecondsAfter(plans, a);

@@ -8,6 +8,7 @@
 #include "base/glob.hpp"
 #include "base/text/suggest.hpp"
 #include "harness/machine/device.hpp"
+#include "harness/report/missing_cell.hpp"
 
 namespace retable::harness {
 namespace {
@@ -76,6 +77,21 @@ Devices FindDevices(const std::string& wanted) {
   return devices;
 }
 
+std::vector<ProfileNames> NamesOfProfiles(const Experiment& experiment, const Selection& selection,
+                                          const Devices& devices, bool resolved) {
+  std::vector<ProfileNames> all;
+  for (const std::string profile : {"smoke", "quick", "paper"}) {
+    try {
+      const bool own = profile == selection.profile;
+      const Overrides overrides{profile, selection.machine_file, {}, 0};
+      all.push_back(NamesOf(own ? experiment : WithOverrides(experiment, overrides), profile,
+                            devices, resolved));
+    } catch (const ConfigError&) {
+    }
+  }
+  return all;
+}
+
 std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
                             const Devices& devices, std::ostream& err) {
   const Overrides overrides{selection.profile, selection.machine_file, selection.assignments,
@@ -90,6 +106,10 @@ std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
           << experiment.id << ", seconds left" << std::flush;
     }
     plans.push_back(MakePlan(WithOverrides(experiment, overrides), devices));
+    const Experiment& planned = plans.back().experiment;
+    if (planned.claims.empty()) continue;  // names take as long as all else of a large plan
+    const auto profiles = NamesOfProfiles(planned, selection, devices, true);
+    if (profiles.size() == 3) RefuseUnknownNames(planned.claims, profiles);
   }
   if (context.terminal) err << "\r\033[K" << std::flush;
   if (plans.empty()) err << "nothing to run: name experiments, such as 'quantiles/*'\n";

@@ -37,6 +37,11 @@ void AddSelection(CLI::App& verb, Selection& selection);
 //! and there is no device
 Devices FindDevices(const std::string& wanted);
 
+//! The names that every profile of a planned experiment has. A profile whose settings are wrong is
+//! left out; that is said when it is asked for. @param resolved as in NominalCells
+std::vector<ProfileNames> NamesOfProfiles(const Experiment& experiment, const Selection& selection,
+                                          const Devices& devices, bool resolved);
+
 //! The plans of the selected experiments; says on `err` when there are none. @throws ConfigError
 std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
                             const Devices& devices, std::ostream& err);

@@ -278,8 +278,8 @@ void ReadShown(const TomlTree& root, Experiment& experiment) {
       throw ConfigError(item.find("id")->where,
                         "two claims are called \"" + id + "\": give each an id of its own");
     }
-    experiment.claims.push_back(
-        {id, Text(item, "text"), Text(item, "where"), Text(item, "check"), Text(item, "note")});
+    experiment.claims.push_back({id, Text(item, "text"), Text(item, "where"), Text(item, "check"),
+                                 Text(item, "note"), item.find("check")->where});
   }
   for (const auto& [key, value] : root.table("expected")) experiment.expected[key] = value.real();
 }

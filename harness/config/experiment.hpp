@@ -52,7 +52,8 @@ struct TableSpec {
 //! A sentence of the work, with its check (harness/report/claim.hpp).
 struct ClaimSpec {
   std::string id, text, where, check;
-  std::string note;  //!< why it fails where it is known to fail; shown there
+  std::string note;   //!< why it fails where it is known to fail; shown there
+  Position position;  //!< place of the check in its file
 };
 
 //! What the command line and the machine add to a file.

@@ -369,14 +369,17 @@ void Expand(const Experiment& experiment, const Protocol& protocol, const Device
 
 }  // namespace
 
-std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices) {
+std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices,
+                                     bool resolved) {
+  const Protocol& protocol = ProtocolOf(experiment);
   std::vector<DatasetInfo> datasets;
-  for (const auto& [name, where] : experiment.datasets) {
-    datasets.emplace_back().name = name;
-    datasets.back().present = true;
+  if (resolved) datasets = ResolveDatasets(experiment, protocol);
+  for (std::size_t i = 0; !resolved && i < experiment.datasets.size(); ++i) {
+    datasets.emplace_back().name = experiment.datasets[i].first;
   }
+  for (DatasetInfo& data : datasets) data.present = true;
   std::vector<CellConfig> cells;
-  Expand(experiment, ProtocolOf(experiment), devices, datasets,
+  Expand(experiment, protocol, devices, datasets,
          [&](CellConfig cell, const auto&...) { cells.push_back(std::move(cell)); });
   return cells;
 }

@@ -66,8 +66,10 @@ struct Devices {
 Plan MakePlan(const Experiment& experiment, const Devices& devices);
 
 //! The cells of an experiment by the names its file gives: no data is looked for, groups of data
-//! sets are not expanded. @throws ConfigError like MakePlan
-std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices);
+//! sets are not expanded. @param resolved of all data sets that these names stand for, at hand or
+//! not @throws ConfigError like MakePlan
+std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices,
+                                     bool resolved = false);
 
 //! SHA-256 (64 hexadecimal digits) of the resolved cell, the sources of its family and the files
 //! that its command names.

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 
 #include "base/glob.hpp"
 #include "base/text/suggest.hpp"
+#include "harness/config/claim_syntax.hpp"
 #include "harness/report/claim.hpp"
 
 namespace retable::harness {
@@ -49,14 +52,44 @@ std::string WhyNone(const TableCell& cell) {
   return why.empty() ? "no value" : why;
 }
 
+// Data that are not at hand have a stand-in of such a name.
+std::string Real(std::string name) {
+  const std::string prefix = kSyntheticPrefix;
+  for (auto at = name.find(prefix); at != name.npos; at = name.find(prefix)) {
+    name.erase(at, prefix.size());
+  }
+  return name;
+}
+
+// Each cell with a value.
+struct NamesAlone final : TableView {
+  std::set<std::string> row_names, column_names;
+
+  std::vector<std::string> rows() const override { return {row_names.begin(), row_names.end()}; }
+  std::vector<std::string> columns() const override {
+    return {column_names.begin(), column_names.end()};
+  }
+  std::optional<double> figure(std::string_view, const std::string&,
+                               const std::string&) const override {
+    return 1;
+  }
+};
+
+// Visits the sets of rows and columns that a check asks for by patterns.
+void ForEachSet(const Tree& tree, const std::function<void(const SetSyntax&)>& visit) {
+  visit(tree.set);
+  for (const auto& child : tree.children) ForEachSet(*child, visit);
+  for (const auto& item : tree.set.items) ForEachSet(*item, visit);
+}
+
 }  // namespace
 
 ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
-                     const Devices& devices) {
+                     const Devices& devices, bool resolved) {
   Artifact artifact;
   artifact.table = experiment.table;
   std::map<std::string, ProfileRow> rows;
-  for (CellConfig& config : NominalCells(experiment, devices)) {
+  for (CellConfig& config : NominalCells(experiment, devices, resolved)) {
     const std::string name = ExpandTemplate(experiment.table.rows, config);
     const bool cuda = config.device == "cuda";
     const auto [row, fresh] = rows.try_emplace(name, ProfileRow{name, config.dataset, cuda});
@@ -68,6 +101,41 @@ ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
   ProfileNames names{profile, {}, table.columns};
   for (const std::string& name : table.rows) names.rows.push_back(rows.at(name));
   return names;
+}
+
+void RefuseUnknownNames(const std::vector<ClaimSpec>& claims,
+                        const std::vector<ProfileNames>& profiles) {
+  NamesAlone table;
+  for (const ProfileNames& names : profiles) {
+    for (const ProfileRow& row : names.rows) {
+      // It has a parameter that a program without CUDA does not know.
+      if (row.name.find('{') != row.name.npos) return;
+      table.row_names.insert(Real(row.name));
+    }
+    for (const std::string& column : names.columns) table.column_names.insert(Real(column));
+  }
+  for (const ClaimSpec& claim : claims) {
+    const auto refuse = [&](const std::string& why) {
+      throw ConfigError(claim.position, "claim " + claim.id + ": " + why);
+    };
+    ForEachSet(*ParseCheck(claim.check), [&](const SetSyntax& set) {
+      const bool rows = set.kind == SetSyntax::Kind::kRows;
+      const auto known = rows ? table.rows() : table.columns();
+      for (const std::string& pattern : set.patterns) {
+        const bool any = std::ranges::any_of(
+            known, [&](const std::string& name) { return GlobMatches(Real(pattern), name); });
+        if (!any) refuse(table.why_no_match({}, rows) + " \"" + pattern + "\"");
+      }
+    });
+    bool reads = false;
+    for (const Figure& figure : Evaluate(claim.check, table).figures) {
+      if (figure.source == "paper") continue;
+      reads = true;
+      const std::string why = table.why_missing(Real(figure.row), Real(figure.column));
+      if (why != "no value") refuse(why);
+    }
+    if (!reads) refuse("its check reads no cell of the table, such as cell(\"row\", \"column\")");
+  }
 }
 
 const ProfileNames* MissingCells::Names(const std::string& profile) const {

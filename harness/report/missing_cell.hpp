@@ -16,9 +16,15 @@
 
 namespace retable::harness {
 
-//! The names of an experiment that was loaded with `profile`. @throws ConfigError like MakePlan
+//! The names of an experiment that was loaded with `profile`. @param resolved as in NominalCells
+//! @throws ConfigError like MakePlan
 ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
-                     const Devices& devices);
+                     const Devices& devices, bool resolved = false);
+
+//! @param profiles all of an experiment, resolved
+//! @throws ConfigError for a claim whose check asks for a row or column that none has, or for none
+void RefuseUnknownNames(const std::vector<ClaimSpec>& claims,
+                        const std::vector<ProfileNames>& profiles);
 
 //! Says why cells of one artifact's table have no value. Keeps references.
 class MissingCells {

@@ -55,6 +55,16 @@ TEST(NamesOf, ExpandsAProfileWithoutItsData) {
   EXPECT_EQ(names.rows[3].dataset, "sequence");
 }
 
+TEST(RefuseUnknownNames, LetsPassWhatAProgramWithoutCudaCannotName) {
+  std::vector<ProfileNames> names = {
+      {"quick", {{"A (5)", "", false}, {"G ({k})", "", true}}, {"t"}}};
+  ClaimSpec claim;
+  claim.check = "cell('G (3)', 't') > 1";
+  EXPECT_NO_THROW(RefuseUnknownNames({claim}, names));
+  names[0].rows.pop_back();
+  EXPECT_THROW(RefuseUnknownNames({claim}, names), ConfigError);
+}
+
 ArtifactCell Planned(const std::string& label, const std::string& not_run) {
   ArtifactCell cell;
   cell.config.label = label;
