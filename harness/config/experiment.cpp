@@ -399,9 +399,8 @@ std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides
   }
   if (!lines.empty()) throw ConfigError(lines);
   // "table10" after "table9": natural order within a family.
-  std::ranges::sort(experiments, [](const auto& a, const auto& b) {
-    return std::tuple(a.family, a.artifact.size(), a.artifact) <
-           std::tuple(b.family, b.artifact.size(), b.artifact);
+  std::ranges::sort(experiments, {}, [](const auto& e) {
+    return std::tuple(e.family, e.artifact.size(), e.artifact);
   });
   return experiments;
 }

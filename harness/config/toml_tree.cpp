@@ -29,9 +29,8 @@ TomlTable ConvertTable(const toml::table& table, const std::string& name) {
     child.where = At(key.source(), name);
     members.push_back({std::string(key.str()), std::move(child)});
   }
-  std::ranges::stable_sort(members, [](const auto& a, const auto& b) {
-    return std::pair(a.value.where.line, a.value.where.column) <
-           std::pair(b.value.where.line, b.value.where.column);
+  std::ranges::stable_sort(members, {}, [](const auto& member) {
+    return std::pair(member.value.where.line, member.value.where.column);
   });
   return members;
 }

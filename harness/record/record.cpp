@@ -299,7 +299,7 @@ std::string Difference(const std::string& path, const std::string& recorded,
                        const std::string& made) {
   if (recorded == made) return "";
   if (recorded.empty()) return path + " is missing";
-  const auto same = std::mismatch(recorded.begin(), recorded.end(), made.begin(), made.end()).first;
+  const auto same = std::ranges::mismatch(recorded, made).in1;
   const std::string before(recorded.begin(), same);
   const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
   const auto row = [&](const std::string& text) {

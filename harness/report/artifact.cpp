@@ -396,8 +396,7 @@ std::vector<Origin> OriginsOf(const Artifact& artifact) {
   }
   std::vector<Origin> origins;
   for (auto& [key, origin] : groups) origins.push_back(std::move(origin));
-  std::ranges::stable_sort(origins,
-                           [](const Origin& a, const Origin& b) { return a.started < b.started; });
+  std::ranges::stable_sort(origins, {}, &Origin::started);
   return origins;
 }
 
@@ -434,9 +433,8 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder,
                      "` first");
   }
   SayWhatIsWrong(artifacts, folder);
-  std::ranges::sort(artifacts, [](const auto& a, const auto& b) {
-    return std::tuple(a.family, a.artifact.size(), a.artifact) <
-           std::tuple(b.family, b.artifact.size(), b.artifact);
+  std::ranges::sort(artifacts, {}, [](const auto& a) {
+    return std::tuple(a.family, a.artifact.size(), a.artifact);
   });
   return artifacts;
 }

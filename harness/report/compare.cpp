@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -208,8 +209,8 @@ void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) 
     if (!metric.part) ++counts[metric.significance];
     if (metric.significance != Significance::kSame) notable.push_back(&metric);
   }
-  std::ranges::stable_sort(
-      notable, [](const auto* x, const auto* y) { return x->ratio.estimate > y->ratio.estimate; });
+  std::ranges::stable_sort(notable, std::greater(),
+                           [](const auto* m) { return m->ratio.estimate; });
   for (std::size_t i = 0; i < std::min(notable.size(), kListedCells); ++i) {
     const ComparedMetric& m = *notable[i];
     out << fmt::format("{:<10} {:.3f} [{:.3f}, {:.3f}]  {}  {}  {}: {:.4g} -> {:.4g} {}{}\n",

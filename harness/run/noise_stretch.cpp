@@ -28,8 +28,7 @@ std::vector<double> Execute(const std::string& program, const CellConfig& config
 
 // Cells spread over the times that they time, as many as fit, and how often each is executed.
 int Choose(std::vector<StretchCell>& cells) {
-  const auto shortest = std::ranges::min_element(
-      cells, [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  const auto shortest = std::ranges::min_element(cells, {}, &StretchCell::seconds);
   int sweeps = kSweeps;
   while (sweeps > 2 && sweeps * shortest->seconds > kSeconds) --sweeps;
   std::iter_swap(cells.begin(), shortest);  // it is there in any case

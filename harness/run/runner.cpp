@@ -393,8 +393,7 @@ void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options
     std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first < b.first; });
     std::ranges::transform(order, cells.begin(), [](const auto& timed) { return timed.second; });
   } else {
-    std::ranges::stable_sort(
-        cells, [](const auto* a, const auto* b) { return a->exclusive < b->exclusive; });
+    std::ranges::stable_sort(cells, {}, &PlannedCell::exclusive);
   }
 }
 

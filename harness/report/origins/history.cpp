@@ -159,8 +159,8 @@ std::optional<Place> MainFigure(const std::vector<Edition>& editions, const Hist
       }
     }
   }
-  const auto most = std::ranges::max_element(
-      order, [&](const auto& a, const auto& b) { return counts[a] < counts[b]; });
+  const auto most =
+      std::ranges::max_element(order, {}, [&](const auto& name) { return counts[name]; });
   if (most == order.end()) return std::nullopt;
   return *most;
 }
@@ -187,8 +187,7 @@ std::optional<HistoryPoint> PointOf(const Edition& edition, const Place& place) 
   const std::vector<Origin> origins =
       edition.written ? edition.artifact.provenance : OriginsOf(edition.artifact);
   if (!origins.empty()) {
-    const Origin& last = *std::ranges::max_element(
-        origins, [](const auto& a, const auto& b) { return a.finished < b.finished; });
+    const Origin& last = *std::ranges::max_element(origins, {}, &Origin::finished);
     point.date = last.finished;
     point.commit = last.commit;
     point.machine = last.machine;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -99,8 +100,8 @@ std::string ClaimsLine(const Scoreboard& board) {
 // The needs with most cells first.
 std::vector<std::pair<std::string, Lack>> LacksInOrder(const Scoreboard& board) {
   std::vector<std::pair<std::string, Lack>> order(board.lacks.begin(), board.lacks.end());
-  std::ranges::stable_sort(
-      order, [](const auto& a, const auto& b) { return a.second.cells > b.second.cells; });
+  std::ranges::stable_sort(order, std::greater(),
+                           [](const auto& lack) { return lack.second.cells; });
   return order;
 }
 
