@@ -247,7 +247,8 @@ TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
                          const std::vector<float>& values, std::int64_t rows) {
   const fs::path path = CachePath(model, TrainingKey(model, frame.sha256, rows));
   if (!fs::exists(path)) {
-    // A trainer takes all processors, and several beside each other wait for one another's threads.
+    // A trainer takes all processors, and several beside each other wait for one another's threads:
+    // docs/lab/harness/006-training-side-by-side.md.
     const FileLock one_at_a_time(path.parent_path() / "training.lock");
     if (!fs::exists(path)) {
       AtomicFile file(path);
