@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "algorithms/common/require.hpp"
 #include "base/parallel.hpp"
 
 namespace retable {
@@ -24,7 +24,7 @@ constexpr std::size_t kChecked = 16;  // where the bytes begin that the checksum
 constexpr std::uint32_t kMostOutputs = 65535;
 
 void RequireBytes(bool ok, std::string_view what) {
-  if (!ok) throw std::invalid_argument("the forest's bytes: " + std::string(what));
+  Require(ok, "the forest's bytes: ", what);
 }
 
 // CRC-32, eight bytes a step (Kounavis, Berry 2005): row k of the table is a byte followed by k
@@ -189,9 +189,7 @@ ForestNames ReadNames(ByteReader& in) {
 
 void CheckTree(const ForestTree& tree, std::uint64_t columns, std::uint32_t outputs,
                bool regression) {
-  const auto require = [](bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(std::string("the forest: ") + what);
-  };
+  const auto require = [](bool ok, const char* what) { Require(ok, "the forest: ", what); };
   const auto n = static_cast<std::int64_t>(tree.nodes.size());
   for (std::int64_t at = 0; at < n; ++at) {
     const ForestNode& node = tree.nodes[static_cast<std::size_t>(at)];
@@ -216,9 +214,7 @@ void CheckTree(const ForestTree& tree, std::uint64_t columns, std::uint32_t outp
 }
 
 void CheckNames(const ForestNames& names, std::size_t outputs, std::size_t columns) {
-  const auto require = [](bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(std::string("the forest's names: ") + what);
-  };
+  const auto require = [](bool ok, const char* what) { Require(ok, "the forest's names: ", what); };
   std::set<std::string_view> features;
   for (const TrainedFeature& feature : names.features) features.insert(feature.name);
   const std::set<std::string_view> classes(names.classes.begin(), names.classes.end());

@@ -31,21 +31,20 @@ void KeepGroupsTogether(const std::vector<Plan>& plans, const std::string& folde
                         const nlohmann::json& here, std::vector<Decision>& decisions) {
   const auto groups = GroupsOf(plans);
   std::map<std::string, std::set<std::string>> stretches;  // group -> of its cells
-  Stretches stored(folder);
+  Stretches runs(folder, here);
   for (const Decision& decision : decisions) {
     const auto group = groups.find(decision.cell->key);
     if (decision.cell->not_run || group == groups.end()) continue;
     std::set<std::string>& of_group = stretches[group->second];
     const std::string& device = decision.cell->config.device;
-    of_group.insert(decision.measure ? StretchOf(here, device)
-                                     : stored.Of(decision.environment, device));
+    of_group.insert(decision.measure ? runs.Here(device) : runs.Of(decision.environment, device));
   }
   for (Decision& decision : decisions) {
     const auto group = groups.find(decision.cell->key);
     if (decision.cell->not_run || decision.measure || group == groups.end()) continue;
     if (stretches[group->second].size() < 2) continue;
     const std::string& device = decision.cell->config.device;
-    if (stored.Of(decision.environment, device) == StretchOf(here, device)) continue;
+    if (runs.Of(decision.environment, device) == runs.Here(device)) continue;
     decision.measure = true;
     decision.why += ", its group begins anew: it is measured in one stretch";
   }

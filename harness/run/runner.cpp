@@ -132,15 +132,14 @@ class Campaign {
   // pooled: says how many there are.
   std::vector<Remeasurable> Timed(const std::vector<const PlannedCell*>& cells) {
     std::vector<Remeasurable> all;
-    Stretches stored(options_.out);
+    Stretches runs(options_.out, options_.environment);
     int elsewhere = 0;
     for (const PlannedCell* cell : cells) {
       auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
       const auto width = record ? RelativeWidth(record->outcome) : std::nullopt;
       if (!width || !record->checked) continue;
       const std::string& device = cell->config.device;
-      const bool is_elsewhere =
-          stored.Of(record->environment, device) != StretchOf(options_.environment, device);
+      const bool is_elsewhere = runs.Of(record->environment, device) != runs.Here(device);
       all.push_back({cell, std::move(*record), *width, is_elsewhere});
       const bool wanted = options_.budget_seconds > 0 || FewRounds(all.back());
       elsewhere += all.back().elsewhere && wanted;
@@ -577,7 +576,7 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
 Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
                       std::ostream& log) {
   Schedule schedule;
-  Stretches stored(options.out);
+  Stretches runs(options.out, options.environment);
   if (options.by_group) schedule.groups = GroupsOf(plans);
   for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
@@ -590,7 +589,7 @@ Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options,
     const bool wanted = !options.only_failed && (options.rounds > 1 || options.budget_seconds > 0);
     const std::string& device = decision.cell->config.device;
     if (!wanted || decision.executions == 0 ||
-        stored.Of(decision.environment, device) != StretchOf(options.environment, device)) {
+        runs.Of(decision.environment, device) != runs.Here(device)) {
       continue;
     }
     schedule.may_repeat = true;

@@ -43,15 +43,21 @@ nlohmann::json EnvironmentOfRun(const std::string& folder, const std::string& ha
 //! commit, and for "cuda" the card. @return 12 digits; empty for null
 std::string StretchOf(const nlohmann::json& environment, const std::string& device);
 
-//! The stretches of a folder's cells. Each environment is read once.
+//! The stretches of a folder's cells and of this run. Each is found once.
 class Stretches {
  public:
-  explicit Stretches(std::string folder) : folder_(std::move(folder)) {}
+  //! @param here the environment of this run
+  Stretches(std::string folder, const nlohmann::json& here)
+      : folder_(std::move(folder)),
+        here_{{"cpu", StretchOf(here, "cpu")}, {"cuda", StretchOf(here, "cuda")}} {}
   //! StretchOf the run whose cells carry this hash.
   const std::string& Of(const std::string& hash, const std::string& device);
+  //! StretchOf this run.
+  const std::string& Here(const std::string& device) const { return here_.at(device); }
 
  private:
   std::string folder_;
+  std::map<std::string, std::string> here_;   // by device
   std::map<std::string, std::string> known_;  // by hash and device
 };
 
