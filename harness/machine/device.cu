@@ -30,6 +30,11 @@ CudaDevice Describe(int index) {
   } else {
     cudaGetLastError();  // not sticky: clear it
   }
+  if (char place[32]; cudaDeviceGetPCIBusId(place, sizeof place, index) == cudaSuccess) {
+    device.pci = place;
+  } else {
+    cudaGetLastError();
+  }
   device.capability_major = Attribute(cudaDevAttrComputeCapabilityMajor, index);
   device.capability_minor = Attribute(cudaDevAttrComputeCapabilityMinor, index);
   device.multiprocessors = Attribute(cudaDevAttrMultiProcessorCount, index);

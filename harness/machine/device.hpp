@@ -16,6 +16,7 @@ namespace retable::harness {
 struct CudaDevice {
   int index = 0;
   std::string name;  //!< "NVIDIA H200"
+  std::string pci;   //!< its place on the bus, by which NVML knows it too
   std::string card;  //!< 8 digits of a hash of its serial class; empty: not told
   int capability_major = 0, capability_minor = 0;
   int multiprocessors = 0;

@@ -90,7 +90,7 @@ void PrintGpu(std::ostream& out, const CudaPlatform& cuda) {
          fmt::format("{}, {} multiprocessors, {}, L2 {}, ECC {}", DeviceClass(device),
                      device.multiprocessors, Bytes(device.memory_bytes), Bytes(device.l2_bytes),
                      device.ecc ? "on" : "off"));
-    const GpuState state = nvml.state(device.index);
+    const GpuState state = nvml.state(device.pci);
     Line(out, "state", StateText(state));
     if (state.throttle_mask) {
       Line(out, "slowed by",

@@ -149,9 +149,7 @@ json GpuJson(const CudaDevice& device, const Nvml& nvml) {
   Put(gpu, "memory_bus_bits", device.memory_bus_bits);
   Put(gpu, "copy_engines", device.copy_engines);
   if (!nvml.available()) return gpu;
-  // NVML counts all cards, CUDA the visible ones: only where they agree is the state this card's.
-  if (nvml.name(device.index) != device.name) return gpu;
-  const GpuState state = nvml.state(device.index);
+  const GpuState state = nvml.state(device.pci);
   Put(gpu, "driver", nvml.driver_version());
   Put(gpu, "max_sm_mhz", state.max_sm_mhz);
   Put(gpu, "max_memory_mhz", state.max_memory_mhz);

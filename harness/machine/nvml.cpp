@@ -53,10 +53,9 @@ struct Nvml::Library {
     ready = true;
   }
 
-  std::optional<Device> Find(int index) const {
+  std::optional<Device> Find(const std::string& pci) const {
     Device device = nullptr;
-    if (!ready || index < 0) return {};
-    if (!Call("nvmlDeviceGetHandleByIndex_v2", static_cast<unsigned>(index), &device)) return {};
+    if (!ready || !Call("nvmlDeviceGetHandleByPciBusId_v2", pci.c_str(), &device)) return {};
     return device;
   }
 };
@@ -86,19 +85,9 @@ std::optional<std::string> Nvml::driver_version() const {
   return std::string(text.data());
 }
 
-std::optional<std::string> Nvml::name(int device) const {
-  const auto found = library_->Find(device);
-  std::array<char, 128> text{};
-  if (!found || !library_->Call("nvmlDeviceGetName", *found, text.data(),
-                                static_cast<unsigned>(text.size()))) {
-    return {};
-  }
-  return std::string(text.data());
-}
-
-GpuState Nvml::state(int device) const {
+GpuState Nvml::state(const std::string& pci) const {
   GpuState state;
-  const auto found = library_->Find(device);
+  const auto found = library_->Find(pci);
   if (!found) return state;
   const Library& l = *library_;
   state.sm_mhz = l.Ask("nvmlDeviceGetClockInfo", *found, kSmClock);

@@ -37,8 +37,9 @@ class Nvml {
   bool available() const;
   const std::string& why() const;  //!< why it is not available
   std::optional<std::string> driver_version() const;
-  std::optional<std::string> name(int device) const;
-  GpuState state(int device) const;
+  //! Of the card at this place on the PCI bus (CudaDevice::pci): NVML numbers all cards, CUDA those
+  //! that CUDA_VISIBLE_DEVICES names.
+  GpuState state(const std::string& pci) const;
 
  private:
   struct Library;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/machine/device.hpp"
+
 namespace retable::harness {
 namespace {
 
@@ -10,15 +12,15 @@ TEST(Nvml, EitherAvailableOrAReason) {
   EXPECT_NE(nvml.available(), !nvml.why().empty()) << nvml.why();
   if (nvml.available()) return;
   EXPECT_FALSE(nvml.driver_version());
-  EXPECT_FALSE(nvml.name(0));
-  EXPECT_FALSE(nvml.state(0).sm_mhz);
+  EXPECT_FALSE(nvml.state("0000:00:00.0").sm_mhz);
 }
 
 TEST(Nvml, APresentCardTellsItsState) {
   const Nvml nvml;
-  if (!nvml.name(0)) GTEST_SKIP() << "no card: " << nvml.why();
+  const CudaPlatform cuda = QueryCuda();
+  if (!nvml.available() || cuda.devices.empty()) GTEST_SKIP() << nvml.why() << cuda.why;
   EXPECT_TRUE(nvml.driver_version());
-  const GpuState state = nvml.state(0);
+  const GpuState state = nvml.state(cuda.devices[0].pci);
   ASSERT_TRUE(state.sm_mhz);
   EXPECT_GT(*state.sm_mhz, 0);
   ASSERT_TRUE(state.max_sm_mhz);
@@ -26,8 +28,7 @@ TEST(Nvml, APresentCardTellsItsState) {
   if (state.temperature_celsius) {
     EXPECT_LT(*state.temperature_celsius, 120);
   }
-  EXPECT_FALSE(nvml.name(1 << 20));
-  EXPECT_FALSE(nvml.state(-1).sm_mhz);
+  EXPECT_FALSE(nvml.state("no such place").sm_mhz);
 }
 
 TEST(Nvml, OnlyWhatSlowsDownIsThrottling) {

@@ -10,11 +10,11 @@
 #include <future>
 #include <ostream>
 #include <set>
-#include <thread>
 
 #include "base/atomic_file.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/config/toml_tree.hpp"
+#include "harness/machine/host_info.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/worker.hpp"
@@ -271,8 +271,7 @@ std::string BuildCommit(const Context& context, const std::string& commit, const
       "-DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY={5} -DRETABLE_CUDA={6} && "
       "cmake --build {4} --target retable -j {7}",
       ShellWord(output), ShellWord(folder), ShellWord(root), hash, ShellWord(folder + "/build"),
-      ShellWord(only), build.cuda ? "ON" : "OFF",
-      std::max(1u, std::thread::hardware_concurrency()));
+      ShellWord(only), build.cuda ? "ON" : "OFF", AllowedProcessors());
   if (RunBuild(command, output, what, context.terminal, log) != 0 || !fs::exists(program)) {
     throw ConfigError({"compare --commits", 0, 0},
                       "commit " + commit + " does not build; the compiler's words: " + output);

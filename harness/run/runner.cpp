@@ -11,10 +11,10 @@
 #include <ostream>
 #include <set>
 #include <string_view>
-#include <thread>
 
 #include "harness/config/toml_tree.hpp"
 #include "harness/machine/activity.hpp"
+#include "harness/machine/host_info.hpp"
 #include "harness/report/origins/provenance.hpp"
 #include "harness/run/groups.hpp"
 #include "harness/run/progress.hpp"
@@ -44,8 +44,7 @@ std::string RepeatCommand(const PlannedCell& cell, const RunOptions& options) {
 }
 
 int JobsOf(const RunOptions& options) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return options.jobs > 0 ? options.jobs : cores;
+  return options.jobs > 0 ? options.jobs : AllowedProcessors();
 }
 
 // One worker and the cell it works on.

@@ -10,13 +10,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <thread>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "base/cuda/devices.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/common/resident_program.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
+#include "harness/machine/host_info.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -268,7 +268,7 @@ class FitProtocol final : public harness::Protocol {
     }
     timing.included = Included(cell);
     // The cores that another process used are not seen from here; it takes all of them.
-    const double cores = ours ? timing.cores_used : std::thread::hardware_concurrency();
+    const double cores = ours ? timing.cores_used : harness::AllowedProcessors();
     if (!ours) timing.cores_used = 0;
     outcome.metrics.push_back({"time", "s", seconds});
     harness::DescribeTiming(outcome, timing);

@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include "algorithms/quantiles/columns/column_sums.hpp"
@@ -25,6 +24,7 @@
 #include "datasets/generators/generators.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/common/device_floats.hpp"
+#include "harness/machine/host_info.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -109,7 +109,7 @@ class BatchProtocol final : public harness::Protocol {
     const auto columns = static_cast<std::size_t>(IntegerIn(cell.axes, "columns", 1, kMost));
     const int order = CheckOrder(IntegerOr(cell.parameters, "l", 15));
     int threads = IntParameter(cell.parameters, "threads", 1);
-    if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
+    if (threads == 0) threads = harness::AllowedProcessors();
     const Table table = MakeTable(rows, columns, static_cast<std::uint64_t>(cell.seed));
     const bool cuda = cell.device == "cuda";
     std::unique_ptr<DeviceFloats> resident;

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <thread>
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/shapley/games/problem.hpp"
+#include "harness/machine/host_info.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -41,9 +41,7 @@ class ImageTimeProtocol final : public harness::Protocol {
   Outcome measure(const Cell& cell) override {
     const bool on_device = cell.device == "cuda";
     const int asked = IntParameter(cell.settings, "threads", 0);
-    const int threads = on_device   ? 1
-                        : asked > 0 ? asked
-                                    : static_cast<int>(std::thread::hardware_concurrency());
+    const int threads = on_device ? 1 : asked > 0 ? asked : harness::AllowedProcessors();
     const Problem problem = MakeImageProblem(cell.device, cell.dataset, 0,
                                              IntegerOf(cell.settings, "rows_seed"), threads);
     const auto sampler = MakeNearest<PermutationSampler>(cell);
