@@ -189,9 +189,13 @@ ForestNames ReadNames(ByteReader& in) {
 
 void CheckTree(const ForestTree& tree, std::uint64_t columns, std::uint32_t outputs,
                bool regression) {
-  const auto require = [](bool ok, const char* what) { Require(ok, "the forest: ", what); };
   const auto n = static_cast<std::int64_t>(tree.nodes.size());
+  Require(n > 0, "the forest: a tree has no node");
+  std::vector<bool> has_parent(tree.nodes.size());
   for (std::int64_t at = 0; at < n; ++at) {
+    const auto require = [&](bool ok, const char* what) {
+      Require(ok, "the forest: node ", at, " has ", what);
+    };
     const ForestNode& node = tree.nodes[static_cast<std::size_t>(at)];
     require(node.weight >= 0 && std::isfinite(node.weight), "a weight out of range");
     if (node.feature < 0 && (node.value & kMixed) == 0) {
@@ -205,11 +209,15 @@ void CheckTree(const ForestTree& tree, std::uint64_t columns, std::uint32_t outp
       // Children follow their parent: every traversal ends.
       require(node.left > at && node.right > at && node.left < n && node.right < n,
               "a child out of place");
+      for (const std::int32_t child : {node.left, node.right}) {
+        require(!has_parent[static_cast<std::size_t>(child)], "the child of another node");
+        has_parent[static_cast<std::size_t>(child)] = true;
+      }
     }
   }
   for (const double value : tree.leaf_values) {
-    require(regression ? std::isfinite(value) : value >= 0 && value <= 1,
-            "a leaf's value out of range");
+    Require(regression ? std::isfinite(value) : value >= 0 && value <= 1,
+            "the forest: a leaf's value out of range");
   }
 }
 

@@ -59,8 +59,8 @@ struct ForestTree {
   }
 };
 
-//! @throws std::invalid_argument where a tree that was read is none: children follow their parent,
-//! features and leaves are there, class fractions lie in [0, 1], targets are finite.
+//! @throws std::invalid_argument where a tree is none: children follow their only parent, features
+//! and leaves are there, class fractions lie in [0, 1], targets are finite. O(nodes)
 void CheckTree(const ForestTree& tree, std::uint64_t columns, std::uint32_t outputs,
                bool regression);
 

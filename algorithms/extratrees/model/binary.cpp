@@ -14,7 +14,7 @@ std::vector<std::byte> WriteForestBytes(const Forest& forest, const ForestNames&
 Forest ReadForestBytes(std::span<const std::byte> bytes, ForestNames* names) {
   StoredForest in = ReadStoredForest(bytes);
   Forest forest{in.columns, in.outputs, in.regression, in.value_bits, std::move(in.trees)};
-  CheckRead(forest);
+  CheckValueBits(forest);
   if (names != nullptr) *names = std::move(in.names);
   return forest;
 }

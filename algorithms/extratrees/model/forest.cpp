@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
 #include "base/parallel.hpp"
 
@@ -29,10 +30,8 @@ std::vector<float> Transposed(const FeatureMatrix& data) {
 }
 
 std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool regression) {
-  if (max_features < 0 || static_cast<std::size_t>(max_features) > columns) {
-    throw std::invalid_argument("max_features is " + std::to_string(max_features) +
-                                ": give 0 (the default) to " + std::to_string(columns));
-  }
+  Require(max_features >= 0 && static_cast<std::size_t>(max_features) <= columns,
+          "max_features is ", max_features, ": give 0 (the default) to ", columns);
   if (max_features > 0) return static_cast<std::uint32_t>(max_features);
   if (regression) return static_cast<std::uint32_t>(columns);
   const auto root = static_cast<std::uint32_t>(std::sqrt(static_cast<double>(columns)));
@@ -42,55 +41,42 @@ std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool reg
 namespace {
 
 void CheckOptions(const ForestOptions& options) {
-  const auto require = [](bool ok, const char* what) {
-    if (!ok) throw std::invalid_argument(what);
-  };
-  require(options.n_trees >= 1, "a forest needs at least 1 tree");
-  require(options.max_depth >= 0, "max_depth must be 0 (no limit) or more");
-  require(options.min_samples_split >= 2, "min_samples_split must be at least 2");
-  require(options.min_samples_leaf >= 1, "min_samples_leaf must be at least 1");
-  require(options.min_weight_fraction_leaf >= 0 && options.min_weight_fraction_leaf <= 0.5,
+  Require(options.n_trees >= 1, "a forest needs at least 1 tree");
+  Require(options.max_depth >= 0, "max_depth must be 0 (no limit) or more");
+  Require(options.min_samples_split >= 2, "min_samples_split must be at least 2");
+  Require(options.min_samples_leaf >= 1, "min_samples_leaf must be at least 1");
+  Require(options.min_weight_fraction_leaf >= 0 && options.min_weight_fraction_leaf <= 0.5,
           "min_weight_fraction_leaf must be 0 to 0.5");
-  require(options.min_impurity_decrease >= 0, "min_impurity_decrease must be 0 or more");
-  if (options.max_leaf_nodes < 0 || options.max_leaf_nodes == 1) {
-    throw std::invalid_argument("max_leaf_nodes is " + std::to_string(options.max_leaf_nodes) +
-                                ": give 0 (no limit), or 2 or more");
-  }
+  Require(options.min_impurity_decrease >= 0, "min_impurity_decrease must be 0 or more");
+  Require(options.max_leaf_nodes == 0 || options.max_leaf_nodes >= 2, "max_leaf_nodes is ",
+          options.max_leaf_nodes, ": give 0 (no limit), or 2 or more");
 }
 
 void CheckWeights(const Targets& targets) {
   if (targets.weights.empty()) return;
-  if (targets.weights.size() != targets.size()) {
-    throw std::invalid_argument(std::to_string(targets.weights.size()) + " weights for " +
-                                std::to_string(targets.size()) + " rows");
-  }
+  Require(targets.weights.size() == targets.size(), targets.weights.size(), " weights for ",
+          targets.size(), " rows");
   double total = 0;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!(targets.weights[i] >= 0) || std::isinf(targets.weights[i])) {
-      throw std::invalid_argument("weight of row " + std::to_string(i) +
-                                  " is negative or not finite: give 0 to leave the row out");
-    }
+    Require(targets.weights[i] >= 0 && std::isfinite(targets.weights[i]), "weight of row ", i,
+            " is negative or not finite: give 0 to leave the row out");
     total += targets.weights[i];
   }
-  if (!(total > 0) || std::isinf(total)) {
-    throw std::invalid_argument(std::string("the weights add up to ") +
-                                (total > 0 ? "infinity" : "0") +
-                                ": some row has to weigh more than 0, all together be finite");
-  }
+  Require(total > 0 && std::isfinite(total), "the weights add up to ", total > 0 ? "infinity" : "0",
+          ": some row has to weigh more than 0, all together be finite");
 }
 
 std::uint32_t CountClasses(std::span<const std::uint32_t> labels) {
   const std::uint32_t last = *std::max_element(labels.begin(), labels.end());
-  if (last < kMaxClasses) return last + 1;
-  throw std::invalid_argument("class " + std::to_string(last) + ": there are " +
-                              std::to_string(kMaxClasses) + " at most, numbered from 0");
+  Require(last < kMaxClasses, "class ", last, ": there are ", kMaxClasses,
+          " at most, numbered from 0");
+  return last + 1;
 }
 
 void CheckValues(std::span<const double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    throw std::invalid_argument("target of row " + std::to_string(i) +
-                                " is not finite: drop the row or give it a value");
+    Require(std::isfinite(values[i]), "target of row ", i,
+            " is not finite: drop the row or give it a value");
   }
 }
 
@@ -99,17 +85,11 @@ void CheckValues(std::span<const double> values) {
 std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
                             const ForestOptions& options) {
   CheckOptions(options);
-  if (data.rows == 0 || data.columns == 0) {
-    throw std::invalid_argument("no data: a forest needs at least one row and one feature");
-  }
-  if (data.rows > kMaxRows) {
-    throw std::invalid_argument(std::to_string(data.rows) + " rows: exact sums hold up to " +
-                                std::to_string(kMaxRows) + "; train on a sample of the rows");
-  }
-  if (targets.size() != data.rows) {
-    throw std::invalid_argument(std::to_string(targets.size()) + " targets for " +
-                                std::to_string(data.rows) + " rows");
-  }
+  Require(data.rows > 0 && data.columns > 0,
+          "no data: a forest needs at least one row and one feature");
+  Require(data.rows <= kMaxRows, data.rows, " rows: exact sums hold up to ", kMaxRows,
+          "; train on a sample of the rows");
+  Require(targets.size() == data.rows, targets.size(), " targets for ", data.rows, " rows");
   CheckWeights(targets);
   ResolveMaxFeatures(options.max_features, data.columns);
   if (!targets.regression()) return CountClasses(targets.labels);
@@ -247,30 +227,20 @@ int ValueBits(double largest, int trees) {
   return std::clamp(62 - exponent - tree_bits, -1000, 1000);
 }
 
-void CheckRead(const Forest& forest) {
+void CheckTrees(const Forest& forest) {
   ParallelFor(forest.trees.size(), [&](std::size_t t) {
-    const std::vector<TreeNode>& nodes = forest.trees[t].nodes;
-    std::vector<bool> has_parent(nodes.size());
-    for (const TreeNode& node : nodes) {
-      if (node.feature < 0) continue;
-      for (const std::int32_t child : {node.left, node.right}) {
-        const auto at = static_cast<std::size_t>(child);
-        if (has_parent[at]) {
-          throw std::invalid_argument("node " + std::to_string(child) + " has two parents");
-        }
-        has_parent[at] = true;
-      }
-    }
+    CheckTree(forest.trees[t], forest.columns, forest.classes, forest.regression);
   });
+}
+
+void CheckValueBits(const Forest& forest) {
   double largest = forest.regression ? 0 : 1;  // a class's fraction is at most 1
   for (const Tree& tree : forest.trees) {
     for (const double value : tree.leaf_values) largest = std::max(largest, std::abs(value));
   }
-  if (std::abs(forest.value_bits) <= 1000 &&
-      forest.value_bits <= ValueBits(largest, static_cast<int>(forest.trees.size()))) {
-    return;
-  }
-  throw std::invalid_argument("value_bits is too large for the leaves' values");
+  Require(std::abs(forest.value_bits) <= 1000 &&
+              forest.value_bits <= ValueBits(largest, static_cast<int>(forest.trees.size())),
+          "value_bits is too large for the leaves' values");
 }
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
@@ -301,7 +271,7 @@ void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const
 }
 
 std::vector<std::uint32_t> Forest::Predict(const float* rows, std::size_t n) const {
-  if (regression) throw std::invalid_argument("a regression forest has values, not classes");
+  Require(!regression, "a regression forest has values, not classes");
   std::vector<double> proba(n * classes);
   PredictProba(rows, n, proba.data());
   return LikeliestClasses(proba, classes);
@@ -367,9 +337,8 @@ std::vector<Work> FitWork(const FeatureMatrix& data, const Forest& grown,
 }
 
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth) {
-  if (predicted.size() != truth.size() || truth.empty()) {
-    throw std::invalid_argument("accuracy needs as many predictions as labels, and at least one");
-  }
+  Require(predicted.size() == truth.size() && !truth.empty(),
+          "accuracy needs as many predictions as labels, and at least one");
   std::size_t equal = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) equal += predicted[i] == truth[i] ? 1 : 0;
   return static_cast<double>(equal) / static_cast<double>(truth.size());

@@ -131,9 +131,10 @@ struct Forest {
 
 //! The finest unit 2^-bits in which the trees' values, at most `largest`, add up below 2^62.
 int ValueBits(double largest, int trees);
-//! @throws std::invalid_argument where a forest that was read has more value_bits than that, or a
-//! node with two parents
-void CheckRead(const Forest& forest);
+//! @throws std::invalid_argument where a forest that was read has more value_bits than that
+void CheckValueBits(const Forest& forest);
+//! @throws std::invalid_argument where CheckTree does for one of its trees
+void CheckTrees(const Forest& forest);
 
 //! The likeliest class of each row of fractions, the lowest of equals.
 std::vector<std::uint32_t> LikeliestClasses(std::span<const double> proba, std::uint32_t classes);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/common/require.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::extratrees {
@@ -67,8 +68,8 @@ std::string TreeJson(const Forest& forest, const Tree& tree) {
   return out + "]}";
 }
 
-void Require(bool ok, const std::string& what) {
-  if (!ok) throw std::invalid_argument("the forest's JSON: " + what);
+void RequireJson(bool ok, std::string_view what) {
+  Require(ok, "the forest's JSON: ", what);
 }
 
 //! A number without a fraction that T holds.
@@ -77,13 +78,13 @@ T Whole(const Json& json) {
   const bool fits = json.is_number_unsigned()  ? std::in_range<T>(json.get<std::uint64_t>())
                     : json.is_number_integer() ? std::in_range<T>(json.get<std::int64_t>())
                                                : false;
-  if (!fits) Require(false, json.dump() + " is no whole number in range");
+  if (!fits) RequireJson(false, json.dump() + " is no whole number in range");
   return json.get<T>();
 }
 
 //! Class of a pure leaf, or a new row of leaf_values.
 std::uint32_t ReadLeaf(const Json& json, const Forest& forest, Tree& tree) {
-  Require(json.size() == forest.classes, "a leaf's value does not have one number per class");
+  RequireJson(json.size() == forest.classes, "a leaf's value does not have one number per class");
   const std::size_t row = tree.leaf_values.size() / forest.classes;
   double sum = 0;
   for (std::uint32_t c = 0; c < forest.classes; ++c) {
@@ -91,22 +92,23 @@ std::uint32_t ReadLeaf(const Json& json, const Forest& forest, Tree& tree) {
     tree.leaf_values.push_back(value);
     sum += value;
     if (forest.regression) continue;
-    Require(value >= 0 && value <= 1, "a leaf's value is not a fraction");
+    RequireJson(value >= 0 && value <= 1, "a leaf's value is not a fraction");
     if (value < 1) continue;
     tree.leaf_values.resize(row * forest.classes);
     return c;
   }
-  Require(forest.regression || std::abs(sum - 1) < 1e-9, "a leaf's fractions do not add up to 1");
+  RequireJson(forest.regression || std::abs(sum - 1) < 1e-9,
+              "a leaf's fractions do not add up to 1");
   return kMixed | static_cast<std::uint32_t>(row);
 }
 
 Tree ReadTree(const Json& json, const Forest& forest) {
   Tree tree;
   const std::size_t n = json.at("feature").size();
-  Require(n > 0, "a tree has no node");
   for (const char* name :
        {"threshold", "left", "right", "default_left", "cover", "samples", "impurity", "value"}) {
-    Require(json.at(name).size() == n, std::string("\"") + name + "\" has not one entry a node");
+    RequireJson(json.at(name).size() == n,
+                std::string("\"") + name + "\" has not one entry a node");
   }
   for (std::size_t i = 0; i < n; ++i) {
     TreeNode node;
@@ -114,7 +116,7 @@ Tree ReadTree(const Json& json, const Forest& forest) {
     node.samples = Whole<std::uint32_t>(json["samples"][i]);
     node.weight = json["cover"][i].get<double>();
     node.impurity = json["impurity"][i].get<double>();
-    Require(node.samples > 0 && node.weight > 0, "a node without samples");
+    RequireJson(node.samples > 0 && node.weight > 0, "a node without samples");
     if (node.feature < 0) {
       node.value = ReadLeaf(json["value"][i], forest, tree);
     } else {
@@ -149,8 +151,8 @@ ForestNames ReadNames(const Json& json) {
   const auto features = json.value("feature_names", Texts());
   const auto kinds = json.value("feature_kinds", Texts(features.size(), "numeric"));
   const auto levels = json.value("feature_levels", std::vector<Texts>(features.size()));
-  Require(kinds.size() == features.size() && levels.size() == features.size(),
-          "\"feature_kinds\" or \"feature_levels\" has not one entry a feature's name");
+  RequireJson(kinds.size() == features.size() && levels.size() == features.size(),
+              "\"feature_kinds\" or \"feature_levels\" has not one entry a feature's name");
   for (std::size_t i = 0; i < features.size(); ++i) {
     names.features.push_back({features[i], kinds[i], levels[i]});
   }
@@ -189,24 +191,24 @@ Forest ReadForestJson(std::string_view text, ForestNames* names) {
           "a model in XGBoost's format, for XGBoost and `retable shap`; for `forest predict`, fit "
           "--format retable");
     }
-    Require(json.at("format") == "retable-forest", "\"format\" is not \"retable-forest\"");
-    Require(json.at("version") == 1, "this program reads version 1");
-    Require(json.at("split") == "<=", "\"split\" is not \"<=\"");
+    RequireJson(json.at("format") == "retable-forest", "\"format\" is not \"retable-forest\"");
+    RequireJson(json.at("version") == 1, "this program reads version 1");
+    RequireJson(json.at("split") == "<=", "\"split\" is not \"<=\"");
     Forest forest;
     forest.columns = Whole<std::size_t>(json.at("features"));
     forest.classes = Whole<std::uint32_t>(json.at("groups"));
-    Require(forest.classes >= 1 && forest.classes <= 65535, "\"groups\" is out of range");
+    RequireJson(forest.classes >= 1 && forest.classes <= 65535, "\"groups\" is out of range");
     forest.regression = json.at("regression").get<bool>();
-    Require(!forest.regression || forest.classes == 1, "a regression forest has one group");
+    RequireJson(!forest.regression || forest.classes == 1, "a regression forest has one group");
     forest.value_bits = Whole<int>(json.at("value_bits"));
-    Require(!json.at("trees").empty(), "no trees");
+    RequireJson(!json.at("trees").empty(), "no trees");
     const ForestNames called = ReadNames(json);
     CheckNames(called, forest.classes, forest.columns);
     if (names != nullptr) *names = called;
     for (const Json& tree : json.at("trees")) {
       forest.trees.push_back(ReadTree(tree, forest));
     }
-    CheckRead(forest);
+    CheckValueBits(forest);
     return forest;
   } catch (const Json::exception& error) {
     throw std::invalid_argument(std::string("the forest's JSON is damaged: ") + error.what());

@@ -13,6 +13,7 @@
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/explainer_testing.hpp"
+#include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
@@ -325,6 +326,24 @@ TEST(MixedFeature, IsRefusedByEveryMethodWhereItHasNoEncoding) {
   EXPECT_THROW(InteractionIndex(model, {}), std::invalid_argument);
   RankMixedFeatures(model);
   EXPECT_NO_THROW(Validate(model));
+}
+
+// Nor does a model made in memory come from a reader, which checks what it reads.
+TEST(Children, ThatAreNoneAreRefusedByEveryMethod) {
+  TreeEnsemble model = RandomEnsemble({.trees = 2, .features = 4, .depth = 3}, 7);
+  auto& nodes = model.trees[1].nodes;
+  const auto node = static_cast<std::size_t>(nodes[0].left);
+  ASSERT_FALSE(nodes[node].is_leaf());
+  const auto size = static_cast<std::int32_t>(nodes.size());
+  for (const std::int32_t child : {-1, 0, static_cast<std::int32_t>(node), size, 1 << 30}) {
+    nodes[node].right = child;
+    for (const auto& method : Registry<TreeExplainer>::Instance().Methods()) {
+      if (method.device == Device::kCuda && !HasCudaDevice()) continue;
+      EXPECT_THROW(method.make({})->prepare(model), std::invalid_argument) << method.name;
+    }
+    EXPECT_THROW(TopInteractions(model, {}), std::invalid_argument);
+    EXPECT_THROW(InteractionIndex(model, {}), std::invalid_argument);
+  }
 }
 
 TEST(CategoryMap, FindsWordsAndNumbers) {

@@ -134,6 +134,7 @@ class FitProtocol final : public harness::Protocol {
     Run run;
     run.seconds = timer.Time([&] { run.fitted = fit(); });
     run.seconds = run.fitted->own_seconds.value_or(run.seconds);
+    CheckTrees(run.fitted->host());
     const auto labels = run.fitted->predict(data.Test(), data.test_rows());
     run.accuracy = extratrees::Accuracy(labels, data.TestLabels());
     run.nodes = static_cast<double>(run.fitted->host().NodeCount()) / options.n_trees;

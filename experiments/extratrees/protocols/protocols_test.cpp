@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <set>
+#include <utility>
 
-#include "algorithms/extratrees/model/forest.hpp"
+#include "algorithms/extratrees/forest_trainer.hpp"
 #include "base/temporary_folder.hpp"
 #include "datasets/openml/test_mirror.hpp"
 #include "experiments/common/plan_testing.hpp"
@@ -96,6 +99,48 @@ TEST(ForestProtocols, SizesThatTheyDoNotTakeAreRefused) {
     }
   }
   refuses(Cell("extratrees/fit", "frontier", "iris"), &CellConfig::settings, "max_train", -5);
+}
+
+// Grows the frontier's forest, and gives the last split of its last tree this right child.
+class WrongChild final : public extratrees::ForestTrainer {
+ public:
+  explicit WrongChild(std::int64_t child) : child_(static_cast<std::int32_t>(child)) {}
+  std::unique_ptr<extratrees::FittedForest> fit(const extratrees::FeatureMatrix& data,
+                                                const extratrees::Targets& targets,
+                                                const extratrees::ForestOptions& options) override {
+    const auto frontier =
+        Registry<extratrees::ForestTrainer>::Instance().Make("frontier", Device::kCpu, {});
+    extratrees::Forest forest = frontier->fit(data, targets, options)->host();
+    auto& nodes = forest.trees.back().nodes;
+    const auto split = std::find_if(nodes.rbegin(), nodes.rend(),
+                                    [](const auto& node) { return node.feature >= 0; });
+    const auto own = static_cast<std::int32_t>(&*split - nodes.data());
+    split->right = child_ == kItself ? own : child_;
+    return std::make_unique<extratrees::HostForest>(std::move(forest));
+  }
+
+  static constexpr std::int32_t kItself = 1 << 20;
+
+ private:
+  std::int32_t child_;
+};
+
+// A child beyond the nodes ended the process that asked the forest; one before its parent was
+// visited without end.
+TEST(FitProtocol, RefusesAForestWhoseChildIsNoLaterNode) {
+  Registry<extratrees::ForestTrainer>::Instance().Add(
+      {.name = "WrongChild",
+       .summary = "of this test",
+       .citation = "",
+       .parameters = {{"child", std::int64_t{0}, "of the last split"}},
+       .make = [](const Parameters& p) {
+         return std::make_unique<WrongChild>(IntegerParameter(p, "child", 0));
+       }});
+  for (const std::int64_t child : {-1, 0, WrongChild::kItself, 1 << 30}) {
+    CellConfig cell = Cell("extratrees/fit", "WrongChild", "iris");
+    cell.parameters["child"] = child;
+    EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument) << child;
+  }
 }
 
 TEST(FitProtocol, RefusesARegressionTarget) {
