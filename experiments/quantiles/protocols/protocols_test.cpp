@@ -1,11 +1,14 @@
 // The measuring protocols of the quantile family on small data whose answers are known.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "algorithms/quantiles/quantile_sketch.hpp"
@@ -99,40 +102,48 @@ TEST(NiaeProtocol, AMethodThatCannotAnswerIsAFailedSample) {
   EXPECT_GT(failures, 50);
 }
 
-// Counts what it is fed, and answers NaN once.
-class AnswersNan final : public quantiles::QuantileSketch {
+// Counts what it is fed, and gives this answer once.
+class AnswersOnce final : public quantiles::QuantileSketch {
  public:
+  explicit AnswersOnce(double answer) : answer_(answer) {}
   void update(std::span<const float> values) override { count_ += values.size(); }
   void update(std::span<const double> values) override { count_ += values.size(); }
   void merge(const QuantileSketch&) override {}
   std::size_t count() const override { return count_; }
   std::size_t bytes() const override { return sizeof(count_); }
   std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<AnswersNan>();
+    return std::make_unique<AnswersOnce>(answer_);
   }
 
  protected:
   std::vector<double> finite_quantiles(std::span<const double> phis) const override {
     std::vector<double> answers(phis.begin(), phis.end());
-    answers[answers.size() / 2] = std::nan("");
+    answers[answers.size() / 2] = answer_;
     return answers;
   }
 
  private:
+  double answer_;
   std::size_t count_ = 0;
 };
 
-TEST(AccuracyProtocols, ANanThatIsNoDeclaredFailureIsAWrongResult) {
-  Registry<quantiles::QuantileSketch>::Instance().Add(
-      {.name = "AnswersNan",
-       .summary = "of this test",
-       .citation = "",
-       .parameters = {},
-       .make = [](const Parameters&) { return std::make_unique<AnswersNan>(); }});
-  for (const char* protocol : {"quantiles/niae", "quantiles/bytes", "quantiles/stream"}) {
-    CellConfig cell = CellOf(protocol, "AnswersNan", "synthetic normal(0,1)");
-    cell.axes["size"] = std::int64_t{1000};
-    EXPECT_EQ(Gate(FindProtocol(protocol).measure(cell)).status, "wrong_result") << protocol;
+TEST(AccuracyProtocols, NanOrInfinityThatIsNoDeclaredFailureIsAWrongResult) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  for (const double answer : {std::nan(""), kInfinite, -kInfinite, 0.5}) {
+    const std::string name = fmt::format("Answers {}", answer);
+    Registry<quantiles::QuantileSketch>::Instance().Add(
+        {.name = name,
+         .summary = "of this test",
+         .citation = "",
+         .parameters = {},
+         .make = [answer](const Parameters&) { return std::make_unique<AnswersOnce>(answer); }});
+    for (const char* protocol : {"quantiles/niae", "quantiles/bytes", "quantiles/stream"}) {
+      CellConfig cell = CellOf(protocol, name, "synthetic normal(0,1)");
+      cell.axes["size"] = std::int64_t{1000};
+      EXPECT_EQ(Gate(FindProtocol(protocol).measure(cell)).status,
+                std::isfinite(answer) ? "ok" : "wrong_result")
+          << protocol << ' ' << answer;
+    }
   }
 }
 
