@@ -267,10 +267,9 @@ std::vector<double> ChebyshevFit::Quantiles(std::span<const double> phis) const 
   double top = sums_.min;
   for (const double phi : phis) {
     double x = sums_.max;
-    if (phi < low_mass_ || rest_mass_ == 0) {
-      x = phi < low_mass_ ? sums_.min : sums_.max;
-      if (sums_.min == sums_.max) x = sums_.min;
-    } else if (phi < 1 - high_mass_) {
+    if (phi < low_mass_) {
+      x = sums_.min;
+    } else if (rest_mass_ > 0 && phi < 1 - high_mass_) {
       const double inner = (phi - low_mass_) / rest_mass_;
       if (density_.has_value()) {
         x = density_map_.centre + density_map_.half * density_->Quantile(inner);

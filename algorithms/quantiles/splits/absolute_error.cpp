@@ -78,12 +78,12 @@ std::vector<AbsoluteSplit> SplitsBySketch(std::span<const double> x, std::span<c
   std::vector<FitInput> inputs;
   ChebyshevAccumulator left(order);
   for (std::size_t b = 0; b < edges.size(); ++b) {
-    left.Merge(sketches[b].sums(), sketches[b].digits());
+    left.Merge(sketches[b]);
     inputs.push_back({left.sums(), {}, order, left.digits()});
   }
   ChebyshevAccumulator right(order);
   for (std::size_t b = edges.size(); b > 0; --b) {
-    right.Merge(sketches[b].sums(), sketches[b].digits());
+    right.Merge(sketches[b]);
     inputs.push_back({right.sums(), {}, order, right.digits()});
   }
   const std::vector<ChebyshevFit> fits = FitColumns(inputs, solve);

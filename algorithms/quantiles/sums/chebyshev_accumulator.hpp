@@ -40,8 +40,7 @@ class ChebyshevAccumulator {
   void Update(std::span<const float> values);
   void Update(std::span<const double> values);
   //! Adds sums of the same order over data with this many digits.
-  void Merge(const ChebyshevSums& sums, int digits,
-             const Precision& precision = {1e-12, kRounding<float>});
+  void Merge(const ChebyshevSums& sums, int digits, const Precision& precision);
   //! Adds another stream. @throws nothing; the order must be the same.
   void Merge(const ChebyshevAccumulator& other);
   void Count(const Infinities& infinities) { infinities_.Merge(infinities); }

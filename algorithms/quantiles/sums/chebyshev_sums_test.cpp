@@ -134,7 +134,7 @@ TEST(ChebyshevSums, MergeByWideningLosesNothing) {
       for (double& x : values) x = centre + half * uniform(engine);
       ChebyshevAccumulator sums(15);
       sums.Update(std::span(values));
-      joined.Merge(sums.sums(), sums.digits());
+      joined.Merge(sums);
       all.insert(all.end(), values.begin(), values.end());
     }
     ASSERT_LT(WorstError(joined.sums(), 15, all), 1e-13);

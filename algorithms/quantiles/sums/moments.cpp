@@ -63,13 +63,11 @@ ScaledMoments Scale(const PowerSums<double, kMaxOrder>& sums, int order) {
 ScaledMoments Scale(const CentralSums<double, kMaxOrder>& sums, int order) {
   ScaledMoments out{order, sums.sum[0], sums.min, sums.max, {}};
   const double scale = 1 / out.half_range();
-  double power = 1;
   double factorial = 1;
   out.moment[0] = 1;
   for (int k = 2; k <= order; ++k) {
     factorial *= k;
-    power = std::pow(scale, k);
-    out.moment[k] = sums.sum[k] * factorial / sums.sum[0] * power;
+    out.moment[k] = sums.sum[k] * factorial / sums.sum[0] * std::pow(scale, k);
   }
   Shift(out, scale * (sums.mean - out.centre()));
   return out;

@@ -160,19 +160,15 @@ class FoldoverDescent final : public PermutationSampler {
   bool weighted_;
 };
 
-std::vector<ParameterInfo> FoldoverParameters() {
-  return {{"lambda", 4.0, "of the Mallows kernel that is descended"},
-          {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
-          {"weighted", false, "weights of least discrepancy"}};
-}
-
 }  // namespace
 
 RETABLE_REGISTER(PermutationSampler, foldover,
                  {.name = "Foldover-descent",
                   .summary = "orders and reverses improved by adjacent swaps, relabelled at random",
                   .citation = "this project; the objective is equation 8 of Mitchell et al. 2022",
-                  .parameters = FoldoverParameters(),
+                  .parameters = {{"lambda", 4.0, "of the Mallows kernel that is descended"},
+                                 {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
+                                 {"weighted", false, "weights of least discrepancy"}},
                   .make = [](const Parameters& p) {
                     return std::make_unique<FoldoverDescent>(RealParameter(p, "lambda", 4.0),
                                                              IntegerParameter(p, "sweeps", 100),

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
-#include <string>
+
+#include "algorithms/common/require.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -13,11 +13,9 @@ namespace {
 // Throws unless every value can be averaged.
 void CheckFinite(std::span<const double> values) {
   for (const double v : values) {
-    if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          "the game has a value that is not finite: check the model and its input for NaN and "
-          "infinities");
-    }
+    Require(std::isfinite(v),
+            "the game has a value that is not finite: check the model and its input for NaN and "
+            "infinities");
   }
 }
 
@@ -47,10 +45,7 @@ class Table final : public Game {
 // The values of all 2^d coalitions, by their masks.
 std::vector<double> AllValues(const Game& game) {
   const int d = game.dimension();
-  if (d > 20) {
-    throw std::invalid_argument("a table of all coalitions of " + std::to_string(d) +
-                                " players: 20 is the limit");
-  }
+  Require(d <= 20, "a table of all coalitions of ", d, " players: 20 is the limit");
   std::vector<std::uint64_t> masks(std::size_t{1} << d);
   std::iota(masks.begin(), masks.end(), std::uint64_t{0});
   std::vector<double> values(masks.size());

@@ -16,31 +16,24 @@ namespace {
 constexpr char16_t kSides = std::numeric_limits<char16_t>::max();  // parts the sides of a key
 
 // The players of one side, ascending, once each.
-void Append(const std::vector<std::int32_t>& side, int d, std::u16string& key) {
-  const std::size_t from = key.size();
+std::u16string PlayersOf(const std::vector<std::int32_t>& side, int d) {
+  std::u16string players;
   for (const std::int32_t player : side) {
     Require(player >= 0 && player < d, "a conjunction over player ", player, " of ", d);
-    key.push_back(static_cast<char16_t>(player));
+    players.push_back(static_cast<char16_t>(player));
   }
-  const auto begin = key.begin() + static_cast<std::ptrdiff_t>(from);
-  std::sort(begin, key.end());
-  key.erase(std::unique(begin, key.end()), key.end());
+  std::ranges::sort(players);
+  players.erase(std::unique(players.begin(), players.end()), players.end());
+  return players;
 }
 
 std::u16string KeyOf(const Term& term, int d) {
-  std::u16string key;
-  Append(term.with, d, key);
-  const std::size_t middle = key.size();
-  key.push_back(kSides);
-  Append(term.without, d, key);
-  for (std::size_t k = 0; k < middle; ++k) {
-    if (std::binary_search(key.begin() + static_cast<std::ptrdiff_t>(middle) + 1, key.end(),
-                           key[k])) {
-      throw std::invalid_argument("a conjunction over player " + std::to_string(key[k]) +
-                                  " in and out");
-    }
+  const std::u16string with = PlayersOf(term.with, d), without = PlayersOf(term.without, d);
+  for (const char16_t player : with) {
+    Require(!std::ranges::binary_search(without, player), "a conjunction over player ", player,
+            " in and out");
   }
-  return key;
+  return with + kSides + without;
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
+
+#include "algorithms/common/require.hpp"
 
 namespace retable::shapley {
 
@@ -12,7 +13,7 @@ GreedyOptions GreedyOptions::From(const Parameters& parameters) {
   options.kernel = KernelByName(TextParameter(parameters, "kernel", "Mallows"));
   options.lambda = RealParameter(parameters, "lambda", 4.0);
   const std::int64_t candidates = IntegerParameter(parameters, "candidates", 25);
-  if (candidates < 1) throw std::invalid_argument("candidates: at least one is needed");
+  Require(candidates >= 1, "candidates: at least one is needed");
   options.candidates = static_cast<std::size_t>(candidates);
   return options;
 }

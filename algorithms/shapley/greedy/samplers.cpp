@@ -117,11 +117,8 @@ class Greedy final : public PermutationSampler {
   }
 
   static std::size_t Best(const std::vector<RowSums>& sums, const QuadratureScale& scale) {
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < sums.size(); ++c) {
-      if (sums[c].Gain(scale) > sums[best].Gain(scale)) best = c;
-    }
-    return best;
+    const auto gain = [&](const RowSums& row) { return row.Gain(scale); };
+    return static_cast<std::size_t>(std::ranges::max_element(sums, {}, gain) - sums.begin());
   }
 
   GreedyOptions options_;

@@ -46,7 +46,6 @@ PermutationKernel::PermutationKernel(KernelKind kind, double lambda, int d)
       fixed_.push_back(std::llround(std::ldexp(value_.back(), 40)));
     }
   } else if (kind == KernelKind::kKendall) {
-    self_ = 1;
     mean_ = pairs_ == 0 ? 1 : 0;
   } else {
     words_ = (static_cast<std::size_t>(d) + 1) / 2;  // ranks of 32 bits

@@ -61,12 +61,8 @@ MaxEntropyDensity::MaxEntropyDensity(const Moments& mu, int order)
 
 MaxEntropyDensity::MaxEntropyDensity(const DualProblem& problem, const DualAnswer& answer)
     : order_(problem.order), fit_(answer) {
-  BuildCdf(DualMasses(problem, answer));
-}
-
-void MaxEntropyDensity::BuildCdf(const std::vector<double>& mass) {
   static const ToCdf to_cdf = BuildToCdf();
-  cdf_[0] = 0;
+  const std::vector<double> mass = DualMasses(problem, answer);
   for (int p = 0; p < kPanels; ++p) {
     const Eigen::Map<const Eigen::Matrix<double, 1, kPanelNodes>> local(&mass[p * kPanelNodes]);
     Eigen::Map<Eigen::Matrix<double, 1, kPanelNodes + 1>>(inside_[p].data()) = local * to_cdf;

@@ -41,8 +41,6 @@ class MaxEntropyDensity {
   double residual() const { return fit_.residual; }
 
  private:
-  void BuildCdf(const std::vector<double>& mass);
-
   int order_;
   DualAnswer fit_;
   std::array<double, kPanels + 1> cdf_{};  //!< F at the panels' edges
