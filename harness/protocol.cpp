@@ -9,15 +9,21 @@ std::vector<std::unique_ptr<Protocol>>& Protocols() {
 
 Protocol& FindProtocol(const std::string& name) {
   std::vector<std::string> names;
-  Protocol* found = nullptr;
   for (const auto& protocol : Protocols()) {
     names.push_back(protocol->name());
-    if (names.back() != name) continue;
-    if (found != nullptr) throw std::logic_error("two protocols register as " + name);
-    found = protocol.get();
+    if (names.back() == name) return *protocol;
   }
-  if (found != nullptr) return *found;
   throw UnknownName("unknown protocol \"" + name + "\"", name, names);
+}
+
+ProtocolRegistration::ProtocolRegistration(std::unique_ptr<Protocol> protocol, const char* file) {
+  static std::map<std::string, std::string> files;  // by the protocol's name
+  const auto [other, fresh] = files.emplace(protocol->name(), file);
+  if (!fresh) {
+    throw std::logic_error(other->second + " and " + file + " both register a protocol \"" +
+                           other->first + "\": give one of them another name");
+  }
+  Protocols().push_back(std::move(protocol));
 }
 
 }  // namespace retable::harness

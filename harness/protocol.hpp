@@ -164,9 +164,9 @@ std::vector<std::unique_ptr<Protocol>>& Protocols();
 Protocol& FindProtocol(const std::string& name);
 
 struct ProtocolRegistration {
-  explicit ProtocolRegistration(std::unique_ptr<Protocol> protocol) {
-    Protocols().push_back(std::move(protocol));
-  }
+  //! @throws std::logic_error where the name is taken
+  explicit ProtocolRegistration(std::unique_ptr<Protocol> protocol,
+                                const char* file = __builtin_FILE());
 };
 #define RETABLE_PROTOCOL(Class)                                              \
   static const ::retable::harness::ProtocolRegistration registered_##Class { \
