@@ -33,6 +33,10 @@ k = {parameter}
 rows = "{{label}}"
 over = ["size"]
 columns = [{{ name = "product", metric = "product", statistic = "mean" }}]
+[[claim]]
+id = "positive"
+text = "It is positive."
+check = 'cell("k = 1", "product") > 0'
 """
 # Of a million cells on one processor; what a hundredth of them takes besides is less than a second.
 SECONDS, GIGABYTES = 30, 2

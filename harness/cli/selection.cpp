@@ -107,7 +107,7 @@ std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
     }
     plans.push_back(MakePlan(WithOverrides(experiment, overrides), devices));
     const Experiment& planned = plans.back().experiment;
-    if (planned.claims.empty()) continue;  // names take as long as all else of a large plan
+    if (planned.claims.empty()) continue;
     const auto profiles = NamesOfProfiles(planned, selection, devices, true);
     if (profiles.size() == 3) RefuseUnknownNames(planned.claims, profiles);
   }

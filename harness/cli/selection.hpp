@@ -38,7 +38,7 @@ void AddSelection(CLI::App& verb, Selection& selection);
 Devices FindDevices(const std::string& wanted);
 
 //! The names that every profile of a planned experiment has. A profile whose settings are wrong is
-//! left out; that is said when it is asked for. @param resolved as in NominalCells
+//! left out; that is said when it is asked for. @param resolved as in VisitNominalCells
 std::vector<ProfileNames> NamesOfProfiles(const Experiment& experiment, const Selection& selection,
                                           const Devices& devices, bool resolved);
 

@@ -126,10 +126,10 @@ double ExpectedSeconds(const std::vector<Experiment>& experiments, const std::st
         Protocols(), [&](const auto& protocol) { return protocol->name() == experiment.protocol; });
     if (expected == experiment.expected.end() || !built) continue;
     int cells = 0, fresh = 0;
-    for (const CellConfig& cell : NominalCells(experiment, devices)) {
+    VisitNominalCells(experiment, devices, false, [&](const CellConfig& cell) {
       ++cells;
       fresh += seen.insert(CellIdentity(cell)).second;
-    }
+    });
     if (cells > 0) seconds += expected->second * fresh / cells;
   }
   return seconds;

@@ -342,7 +342,8 @@ void Expand(const Experiment& experiment, const Protocol& protocol, const Device
   const Values settings = CheckedSettings(experiment, protocol);
   for (const AlgorithmEntry& entry : experiment.algorithms) {
     const AlgorithmInfo info = FindAlgorithm(algorithms, entry, devices);
-    for (const Values& parameters : CrossProduct(entry.parameters)) {
+    for (const Values& given : CrossProduct(entry.parameters)) {
+      const Values parameters = WithDefaults(given, info, entry, devices);
       for (const DatasetInfo& data : datasets) {
         if (data.of_group && !data.present && any_present) continue;
         for (const Values& point : axes) {
@@ -354,7 +355,7 @@ void Expand(const Experiment& experiment, const Protocol& protocol, const Device
           c.device = entry.device;
           c.dataset = data.name;
           c.dataset_sha256 = data.sha256;
-          c.parameters = WithDefaults(parameters, info, entry, devices);
+          c.parameters = parameters;
           c.axes = point;
           c.settings = settings;
           c.seed = experiment.seed;
@@ -369,8 +370,8 @@ void Expand(const Experiment& experiment, const Protocol& protocol, const Device
 
 }  // namespace
 
-std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices,
-                                     bool resolved) {
+void VisitNominalCells(const Experiment& experiment, const Devices& devices, bool resolved,
+                       const std::function<void(const CellConfig&)>& visit) {
   const Protocol& protocol = ProtocolOf(experiment);
   std::vector<DatasetInfo> datasets;
   if (resolved) datasets = ResolveDatasets(experiment, protocol);
@@ -378,10 +379,8 @@ std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices
     datasets.emplace_back().name = experiment.datasets[i].first;
   }
   for (DatasetInfo& data : datasets) data.present = true;
-  std::vector<CellConfig> cells;
   Expand(experiment, protocol, devices, datasets,
-         [&](CellConfig cell, const auto&...) { cells.push_back(std::move(cell)); });
-  return cells;
+         [&](const CellConfig& cell, const auto&...) { visit(cell); });
 }
 
 Plan MakePlan(const Experiment& experiment, const Devices& devices) {

@@ -7,6 +7,7 @@
 //! sources taken at build. The experiment's id and the row's label are left out, so that a figure
 //! and a table over the same cells share them, and a renamed row is not measured again.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,11 +66,11 @@ struct Devices {
 //! set, axis or name in a template, each with the nearest name; for a cell that is planned twice.
 Plan MakePlan(const Experiment& experiment, const Devices& devices);
 
-//! The cells of an experiment by the names its file gives: no data is looked for, groups of data
-//! sets are not expanded. @param resolved of all data sets that these names stand for, at hand or
-//! not @throws ConfigError like MakePlan
-std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices,
-                                     bool resolved = false);
+//! Visits the cells of an experiment by the names its file gives: no data is looked for, groups of
+//! data sets are not expanded. @param resolved of all data sets that these names stand for, at hand
+//! or not @throws ConfigError like MakePlan
+void VisitNominalCells(const Experiment& experiment, const Devices& devices, bool resolved,
+                       const std::function<void(const CellConfig&)>& visit);
 
 //! SHA-256 (64 hexadecimal digits) of the resolved cell, the sources of its family and the files
 //! that its command names.

@@ -86,20 +86,24 @@ void ForEachSet(const Tree& tree, const std::function<void(const SetSyntax&)>& v
 
 ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
                      const Devices& devices, bool resolved) {
-  Artifact artifact;
-  artifact.table = experiment.table;
-  std::map<std::string, ProfileRow> rows;
-  for (CellConfig& config : NominalCells(experiment, devices, resolved)) {
-    const std::string name = ExpandTemplate(experiment.table.rows, config);
-    const bool cuda = config.device == "cuda";
-    const auto [row, fresh] = rows.try_emplace(name, ProfileRow{name, config.dataset, cuda});
-    row->second.cuda = row->second.cuda && cuda;
-    if (!fresh && row->second.dataset != config.dataset) row->second.dataset.clear();
-    artifact.cells.emplace_back().config = std::move(config);
+  const TableSpec& table = experiment.table;
+  ProfileNames names{profile, {}, {}};
+  if (table.pivot.empty()) {
+    for (const ColumnSpec& column : table.columns) names.columns.push_back(column.name);
   }
-  const Table table = BuildTable(artifact);
-  ProfileNames names{profile, {}, table.columns};
-  for (const std::string& name : table.rows) names.rows.push_back(rows.at(name));
+  std::map<std::string, std::size_t> rows;  // places in names.rows
+  std::set<std::string> columns;
+  VisitNominalCells(experiment, devices, resolved, [&](const CellConfig& cell) {
+    const bool cuda = cell.device == "cuda";
+    const auto [at, fresh] = rows.emplace(ExpandTemplate(table.rows, cell), names.rows.size());
+    if (fresh) names.rows.push_back({at->first, cell.dataset, cuda});
+    ProfileRow& row = names.rows[at->second];
+    row.cuda = row.cuda && cuda;
+    if (row.dataset != cell.dataset) row.dataset.clear();
+    if (table.pivot.empty()) return;
+    const std::string column = ExpandTemplate(table.pivot, cell);
+    if (columns.insert(column).second) names.columns.push_back(column);
+  });
   return names;
 }
 

@@ -16,8 +16,8 @@
 
 namespace retable::harness {
 
-//! The names of an experiment that was loaded with `profile`. @param resolved as in NominalCells
-//! @throws ConfigError like MakePlan
+//! The names of an experiment that was loaded with `profile`. @param resolved as in
+//! VisitNominalCells @throws ConfigError like MakePlan
 ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
                      const Devices& devices, bool resolved = false);
 
