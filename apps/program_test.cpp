@@ -424,7 +424,10 @@ TEST_F(Program, TwoRunsInOneFolderAreRefused) {
   const Result second = RunProbe();
   EXPECT_EQ(second.code, 1);
   ExpectContains(second.text, "is in use by another run (process ");
+  const std::string note = "note: a run is still writing out; the report shows what is stored";
+  ExpectContains(Run("report --out out").text, note);
   close(lock);
+  EXPECT_EQ(Run("report --out out").text.find(note), std::string::npos);
   EXPECT_EQ(RunProbe().code, 0);
 }
 

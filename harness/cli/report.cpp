@@ -97,6 +97,9 @@ std::string FolderOfReport(const FolderArguments& a) {
 }
 
 int Report(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
+  if (IsBeingWritten(a.out)) {
+    err << "note: a run is still writing " << a.out << "; the report shows what is stored so far\n";
+  }
   const std::string folder = FolderOfReport(a);
   const Scoreboard board = WriteResults(folder, HasArchive(a.out) ? context.root : "");
   std::string page;

@@ -196,6 +196,14 @@ std::string UtcNow() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
+bool IsBeingWritten(const std::string& folder) {
+  const int lock = open((folder + "/.lock").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (lock < 0) return false;
+  const bool held = flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(lock);
+  return held;
+}
+
 void CheckWritable(const std::string& folder) {
   try {
     MakeFolder(folder);

@@ -80,6 +80,9 @@ std::optional<CellRecord> LoadRecord(const std::string& folder, const std::strin
 //! The key of the cell whose file is called so; empty where it is no cell's.
 std::string KeyOfFile(const std::string& name);
 
+//! Whether a run holds the lock of the folder. Shards hold none.
+bool IsBeingWritten(const std::string& folder);
+
 //! Makes the folder where it is missing. @throws StoreError where no file can be put into it
 void CheckWritable(const std::string& folder);
 
