@@ -1058,6 +1058,29 @@ TEST_F(Program, ClaimsAndVerdictsAreJudgedAndStrictHasItsExitCode) {
   EXPECT_EQ(Run("check --out out --strict").code, 4);
 }
 
+TEST_F(Program, PublishedValuesOfAFolderThatTheExperimentDoesNotHaveAreNamed) {
+  Write(kGood);
+  std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance\ngood,product,7,1,accuracy,\n";
+  ASSERT_EQ(RunProbe().code, 0);
+  const std::string note =
+      "note: out has other published values than experiments/, and is judged by its own: "
+      "selftest/probe; ";
+  EXPECT_EQ(Run("check --out out").text.find(note), std::string::npos);
+  std::ofstream(root_ / "out/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance\ngood,product,1,1,accuracy,\n";
+  ExpectContains(Run("check --out out").text, note);
+  ExpectContains(Run("report --out out").text, note);
+  fs::remove(root_ / "out/selftest/probe.paper.csv");
+  ExpectContains(Run("check --out out").text, note);
+  ASSERT_EQ(RunProbe().code, 0);
+  EXPECT_EQ(Run("check --out out").text.find(note), std::string::npos);
+  fs::remove(root_ / "experiments/selftest/probe.paper.csv");
+  ExpectContains(Run("check --out out").text, note);
+  ASSERT_EQ(RunProbe().code, 0);
+  EXPECT_EQ(Run("check --out out").text.find(note), std::string::npos);
+}
+
 // What a reproduction must not hide, planted one by one.
 class Planted : public Program {
  protected:

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "base/atomic_file.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/shell.hpp"
@@ -38,6 +39,25 @@ void SayUnnoted(const Scoreboard& board, std::ostream& err) {
       "error: {} failing claim{} without a note: find out why and say it (claim[].note in the "
       "experiment's TOML)\n",
       board.unnoted_claims.size(), board.unnoted_claims.size() == 1 ? "" : "s");
+}
+
+// A folder is judged by its own copy of the published values. Where that is another than the
+// experiment's, either may have been edited.
+void SayOtherPublished(const Context& context, const std::string& folder, std::ostream& err) {
+  std::string ids;
+  try {
+    for (const Experiment& experiment : LoadExperiments(context.root, {})) {
+      const std::string artifact = folder + "/" + experiment.id;
+      if (!fs::exists(artifact + ".meta.json")) continue;
+      if (ReadOrEmpty(artifact + ".paper.csv") == ReadOrEmpty(experiment.paper_file)) continue;
+      ids += " " + experiment.id;
+    }
+  } catch (const ConfigError&) {  // a folder is judged without experiments, too
+    return;
+  }
+  if (ids.empty()) return;
+  err << "note: " << folder << " has other published values than experiments/, and is judged by "
+      << "its own:" << ids << "; the same `retable run` again takes those of experiments/\n";
 }
 
 // What counts of a recording is that it says what its cells say; a verdict is a finding.
@@ -72,6 +92,7 @@ int Check(const Context& context, const FolderArguments& a, std::ostream& out, s
                      "write what is made from cells");
   }
   const Scoreboard board = JudgeResults(a.out);
+  SayOtherPublished(context, a.out, err);
   out << ScoreboardText(board);
   if (!a.strict || !board.FailsStrictly()) return board.damaged ? kCellFailed : kOk;
   SayUnnoted(board, err);
@@ -102,6 +123,7 @@ int Report(const Context& context, const FolderArguments& a, std::ostream& out, 
   }
   const std::string folder = FolderOfReport(a);
   const Scoreboard board = WriteResults(folder, HasArchive(a.out) ? context.root : "");
+  SayOtherPublished(context, folder, err);
   std::string page;
   const int code = DrawReport(context, folder, page, err);
   out << SummaryText(board, folder, page);

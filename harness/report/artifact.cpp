@@ -248,6 +248,14 @@ void WriteMetaFile(const std::string& path, ordered_json meta) {
   WriteFileAtomically(path, JsonText(meta) + "\n");
 }
 
+void CopyPublished(const std::string& paper_file, const std::string& copy) {
+  if (!paper_file.empty()) {
+    WriteFileAtomically(copy, ReadOrEmpty(paper_file));
+  } else {
+    fs::remove(copy);
+  }
+}
+
 }  // namespace
 
 std::string ArtifactCell::status() const {
@@ -334,7 +342,7 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"cells", cells}};
   const std::string base = folder + "/" + e.family + "/" + e.artifact;
   WriteMetaFile(base + ".meta.json", meta);
-  if (!e.paper_file.empty()) WriteFileAtomically(base + ".paper.csv", ReadOrEmpty(e.paper_file));
+  CopyPublished(e.paper_file, base + ".paper.csv");
 }
 
 void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
@@ -368,12 +376,7 @@ void UpdateDeclared(const Artifact& artifact, const Experiment* today) {
   meta["claims"] = artifact.claims;
   if (today != nullptr) meta["figure"] = FigureJson(*today);
   WriteMetaFile(artifact.Path("meta.json"), meta);
-  const std::string copy = artifact.Path("paper.csv");
-  if (!artifact.paper_file.empty()) {
-    WriteFileAtomically(copy, ReadOrEmpty(artifact.paper_file));
-  } else {
-    fs::remove(copy);
-  }
+  CopyPublished(artifact.paper_file, artifact.Path("paper.csv"));
 }
 
 std::vector<Origin> OriginsOf(const Artifact& artifact) {
