@@ -86,6 +86,19 @@ harness::RepeatOptions RepeatsOf(const harness::CellConfig& cell) {
   return options;
 }
 
+harness::RepeatOptions RepeatsOfCalls(const harness::CellConfig& cell, double first_seconds) {
+  constexpr double kSampling = 0.5, kWarming = 0.05;  // seconds
+  const auto within = [&](double seconds, int least, int most) {
+    return static_cast<int>(std::clamp<double>(seconds / first_seconds, least, most));
+  };
+  harness::RepeatOptions options = RepeatsOf(cell);
+  const int few = std::max(options.min_samples, 3) * 4;
+  options.max_samples = within(kSampling, few, std::max(few, options.max_samples));
+  options.max_warmup_runs = within(kWarming, 2, options.max_warmup_runs);
+  options.min_sample = 0;
+  return options;
+}
+
 harness::Verification AtMost(const std::string& metric, double value, double threshold,
                              const std::string& reference) {
   return {true, value <= threshold, metric, value, threshold, reference};

@@ -13,6 +13,7 @@ namespace retable::harness {
 namespace {
 
 constexpr double kWarmUpAgreement = 0.05;  // warm when three runs in a row agree to this share
+constexpr double kLongCall = 10;           // seconds
 constexpr std::uint64_t kSeed = 1;         // of the resampling that decides when to stop
 
 using Body = std::function<void()>;
@@ -150,7 +151,10 @@ TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_
     return TimeRepeated(body, options);
   }
   RunTimer timer({.gpu_clock = options.gpu_clock, .pin = options.pin});
-  for (int i = 0; i < options.min_samples; ++i) timer.Time(body);
+  const int fitting = static_cast<int>(options.budget / first_seconds);
+  const int least = first_seconds < kLongCall ? 3 : 2;
+  const int samples = std::min(options.min_samples, std::max(least, fitting));
+  for (int i = 0; i < samples; ++i) timer.Time(body);
   TimingResult result = timer.result();
   result.warmup_runs = 1;
   result.steady = IsSteady(result.seconds);

@@ -35,14 +35,16 @@ struct FakeTime {
   }
 };
 
-TEST(TimeAfterFirstCall, OverTheBudgetTheFirstCallWarmsUpForTheFewestSamples) {
+TEST(TimeAfterFirstCall, OverTheBudgetTheFirstCallWarmsUpForAFewSamples) {
   int calls = 0;
   const auto body = [&] { ++calls; };
   RepeatOptions options;
   options.min_samples = 5;
   options.budget = 0.01;
-  EXPECT_EQ(TimeAfterFirstCall(body, 0.06, options).seconds.size(), 5u);
-  EXPECT_EQ(calls, 5);
+  EXPECT_EQ(TimeAfterFirstCall(body, 0.06, options).seconds.size(), 3u);
+  EXPECT_EQ(TimeAfterFirstCall(body, 20, options).seconds.size(), 2u);
+  EXPECT_EQ(TimeAfterFirstCall(body, 0.0024, options).seconds.size(), 4u);
+  EXPECT_EQ(calls, 9);
   EXPECT_EQ(TimeAfterFirstCall(body, 0.002, options).stop_reason, "samples");
   EXPECT_GE(TimeAfterFirstCall(body, 1e-6, options).seconds.size(), 5u);
   EXPECT_GT(calls, 15);

@@ -44,7 +44,7 @@ class FitProtocol final : public harness::Protocol {
   }
   Specs settings() const override {
     return {{"min_time", 0.2, "seconds of timing a cell at least, where fits are short"},
-            {"max_time", 120.0, "seconds of fitting after which no repeat begins"},
+            {"max_time", 60.0, "seconds of fitting after which no repeat begins"},
             {"max_train", std::int64_t{0}, "training rows at most; 0: all"},
             {"to_host", false, "a fit ends with the forest in host memory"}};
   }

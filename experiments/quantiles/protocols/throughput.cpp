@@ -89,9 +89,15 @@ class ThroughputProtocol final : public harness::Protocol {
       timing.included = "from the call until the sums are back on the host; values on the device";
       return timing;
     }
+    if (first_seconds >= 1) {
+      harness::RepeatOptions options;
+      options.min_samples = static_cast<int>(cell.repeats);
+      options.budget = 1;
+      options.pin = true;
+      return harness::TimeAfterFirstCall(body, first_seconds, options);
+    }
     harness::BenchmarkOptions options;
-    options.min_time = RealOf(cell.settings, "min_time");
-    options.warmup = first_seconds < 1 ? options.min_time : 0;  // the first call has warmed up
+    options.min_time = options.warmup = RealOf(cell.settings, "min_time");
     options.repetitions = static_cast<int>(cell.repeats);
     options.items_per_iteration = static_cast<double>(n);
     options.bytes_per_iteration = static_cast<double>(n * sizeof(float));

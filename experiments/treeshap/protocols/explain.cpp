@@ -131,7 +131,7 @@ class ExplainProtocol final : public harness::Protocol {
       if (external != nullptr) external_seconds.push_back(external->run_seconds());
     };
     harness::TimingResult timing =
-        harness::TimeAfterFirstCall(body, seconds, Repeats(cell, external));
+        harness::TimeAfterFirstCall(body, seconds, Repeats(cell, external, seconds));
     VerifyQuarters(cell, problem, some, std::min(count, head.rows), *reference, results, outcome);
     if (!outcome.verification.ok) return outcome;
     // Another program's time excludes the transfer of data to it and back.
@@ -209,11 +209,8 @@ class ExplainProtocol final : public harness::Protocol {
   }
 
   static harness::RepeatOptions Repeats(const harness::CellConfig& cell,
-                                        const ExternalExplainer* external) {
-    harness::RepeatOptions options = RepeatsOf(cell);
-    options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
-    options.min_sample = 0;
-    options.max_warmup_runs = 2;
+                                        const ExternalExplainer* external, double first_seconds) {
+    harness::RepeatOptions options = RepeatsOfCalls(cell, first_seconds);
     options.gpu_clock = cell.device == "cuda" && external == nullptr;
     return options;
   }

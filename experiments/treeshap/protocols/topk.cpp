@@ -127,10 +127,8 @@ class TopKProtocol final : public harness::Protocol {
           return harness::TimeOnce([&] { call(problem.Rows().slice(0, rows)); });
         });
     const RowBlock some = problem.Rows().slice(0, count);
-    harness::RepeatOptions options = RepeatsOf(cell);
-    options.min_sample = 0;
-    options.max_warmup_runs = 2;
-    const auto timing = harness::TimeAfterFirstCall([&] { call(some); }, seconds, options);
+    const auto timing =
+        harness::TimeAfterFirstCall([&] { call(some); }, seconds, RepeatsOfCalls(cell, seconds));
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     harness::Metric time{"time", "s"};
     for (const double s : timing.seconds) time.samples.push_back(s * scale);
