@@ -41,12 +41,14 @@ inline double Number(const Json& value, const char* name) {
 }
 
 //! An integer in [low, high].
-inline std::int32_t Integer(const Json& value, const char* name, double low, double high) {
-  const double number = Number(value, name);
+inline std::int32_t Integer(double number, const char* name, double low, double high) {
   Require(number >= low && number <= high &&
               number == static_cast<double>(static_cast<long long>(number)),
           "\"", name, "\" is out of range");
   return static_cast<std::int32_t>(number);
+}
+inline std::int32_t Integer(const Json& value, const char* name, double low, double high) {
+  return Integer(Number(value, name), name, low, high);
 }
 
 //! An array of exactly `count` entries.

@@ -3,9 +3,9 @@
 #include <map>
 
 #include "algorithms/common/require.hpp"
-#include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/rank_splits.hpp"
+#include "algorithms/treeshap/model/xgboost_document.hpp"
 
 namespace retable::treeshap {
 
@@ -16,10 +16,27 @@ using detail::Integer;
 using detail::Json;
 using detail::Member;
 using detail::Number;
+using detail::XgboostDocument;
+
+using Lists = XgboostDocument::Lists;
+
+// The list of `count` numbers of a tree.
+const std::vector<double>& List(const Lists& tree, std::string_view name, std::size_t count) {
+  const auto found = tree.find(name);
+  Require(found != tree.end() && found->second.size() == count, "a tree should have a list \"",
+          name, "\" of ", count, " numbers; the file is damaged");
+  return found->second;
+}
+
+// As many numbers as there are.
+const std::vector<double>& List(const Lists& tree, std::string_view name) {
+  const auto found = tree.find(name);
+  return List(tree, name, found == tree.end() ? 0 : found->second.size());
+}
 
 // XGBoost's numbers are floats: JSON rounds them to nine digits, which read as doubles are others.
-double Float(const Json& value, const char* name) {
-  return static_cast<float>(Number(value, name));
+double Float(double value) {
+  return static_cast<float>(value);
 }
 
 constexpr double kMaxIndex = 2147483647.0;
@@ -100,15 +117,14 @@ std::vector<double> BaseScores(const Json& model, std::size_t outputs) {
 
 // The sets of a tree, by node. XGBoost lists the categories that go right; all others go left.
 // `words` counts over the whole model.
-std::map<std::int32_t, CategorySet> ReadCategories(const Json& json, std::size_t& words) {
+std::map<std::int32_t, CategorySet> ReadCategories(const Lists& lists, std::size_t& words) {
   std::map<std::int32_t, CategorySet> sets;
-  if (!json.contains("categories_nodes")) return sets;
-  const std::size_t count = Member(json, "categories_nodes").size();
-  const Json& nodes = Array(json, "categories_nodes", count);
-  const Json& segments = Array(json, "categories_segments", count);
-  const Json& sizes = Array(json, "categories_sizes", count);
-  const Json& all = Member(json, "categories");
-  for (std::size_t k = 0; k < count; ++k) {
+  if (!lists.contains("categories_nodes")) return sets;
+  const auto& nodes = List(lists, "categories_nodes");
+  const auto& segments = List(lists, "categories_segments", nodes.size());
+  const auto& sizes = List(lists, "categories_sizes", nodes.size());
+  const auto& all = List(lists, "categories");
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
     const auto begin =
         static_cast<std::size_t>(Integer(segments[k], "categories_segments", 0, kMaxIndex));
     const auto size = static_cast<std::size_t>(Integer(sizes[k], "categories_sizes", 0, kMaxIndex));
@@ -130,29 +146,29 @@ std::map<std::int32_t, CategorySet> ReadCategories(const Json& json, std::size_t
   return sets;
 }
 
-Tree ReadTree(const Json& json, TreeEnsemble& model, std::size_t& category_words) {
-  const Json& lefts = Member(json, "left_children");
+Tree ReadTree(const Lists& lists, TreeEnsemble& model, std::size_t& category_words) {
+  const auto& lefts = List(lists, "left_children");
   const std::size_t n = lefts.size();
-  const Json& rights = Array(json, "right_children", n);
-  const Json& features = Array(json, "split_indices", n);
-  const Json& conditions = Array(json, "split_conditions", n);
-  const Json& defaults = Array(json, "default_left", n);
-  const Json& covers = Array(json, "sum_hessian", n);
-  auto categories = ReadCategories(json, category_words);
+  const auto& rights = List(lists, "right_children", n);
+  const auto& features = List(lists, "split_indices", n);
+  const auto& conditions = List(lists, "split_conditions", n);
+  const auto& defaults = List(lists, "default_left", n);
+  const auto& covers = List(lists, "sum_hessian", n);
+  auto categories = ReadCategories(lists, category_words);
   Tree tree;
   tree.nodes.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     TreeNode& node = tree.nodes[i];
-    node.cover = Float(covers[i], "sum_hessian");
+    node.cover = Float(covers[i]);
     node.left = Integer(lefts[i], "left_children", -1, kMaxIndex);
     if (node.left < 0) {
-      node.value = Float(conditions[i], "split_conditions");
+      node.value = Float(conditions[i]);
       continue;
     }
     node.right = Integer(rights[i], "right_children", -1, kMaxIndex);
     node.feature = Integer(features[i], "split_indices", 0, kMaxIndex);
-    node.default_left = Number(defaults[i], "default_left") != 0;
-    node.threshold = static_cast<float>(Number(conditions[i], "split_conditions"));
+    node.default_left = defaults[i] != 0;
+    node.threshold = static_cast<float>(conditions[i]);
     const auto set = categories.find(static_cast<std::int32_t>(i));
     if (set != categories.end()) {
       node.categories = static_cast<std::int32_t>(model.category_sets.size());
@@ -173,12 +189,11 @@ std::int32_t LeafSize(const Json& tree) {
 
 // One tree for each output. "leaf_weights" holds the vectors of the leaves, "right_children" a
 // leaf's index among them.
-void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeEnsemble& model) {
-  Require(LeafSize(json) == model.groups, "\"size_leaf_vector\" is not the number of outputs");
+void AddVectorTree(const Lists& lists, const Tree& structure, double weight, TreeEnsemble& model) {
   const auto outputs = static_cast<std::size_t>(model.groups);
   const std::size_t leaves = (structure.nodes.size() + 1) / 2;
-  const Json& values = Array(json, "leaf_weights", leaves * outputs);
-  const Json& rights = Member(json, "right_children");
+  const auto& values = List(lists, "leaf_weights", leaves * outputs);
+  const auto& rights = List(lists, "right_children");
   for (std::size_t g = 0; g < outputs; ++g) {
     Tree tree = structure;
     tree.group = static_cast<std::int32_t>(g);
@@ -186,7 +201,7 @@ void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeE
       if (!tree.nodes[i].is_leaf()) continue;
       const auto leaf = static_cast<std::size_t>(
           Integer(rights[i], "right_children", 0, static_cast<double>(leaves - 1)));
-      tree.nodes[i].value = weight * Float(values[leaf * outputs + g], "leaf_weights");
+      tree.nodes[i].value = weight * Float(values[leaf * outputs + g]);
     }
     model.trees.push_back(std::move(tree));
   }
@@ -196,7 +211,8 @@ void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeE
 const Json& TreeModel(const Json& booster, std::vector<double>& weights) {
   const std::string name = Member(booster, "name").get<std::string>();
   if (name == "dart") {
-    for (const Json& w : Member(booster, "weight_drop")) weights.push_back(Float(w, "weight_drop"));
+    for (const Json& w : Member(booster, "weight_drop"))
+      weights.push_back(Float(Number(w, "weight_drop")));
     return Member(Member(booster, "gbtree"), "model");
   }
   Require(name == "gbtree", "booster \"", name, "\" has no trees; use gbtree or dart");
@@ -272,7 +288,8 @@ std::size_t TreesThatPredict(const Json& learner, const Json& trees, const TreeE
   return used;
 }
 
-TreeEnsemble Convert(const Json& json, const ReadOptions& options) {
+TreeEnsemble Convert(const XgboostDocument& document, const ReadOptions& options) {
+  const Json& json = document.json;
   const Json& learner = Member(json, "learner");
   const Json& parameters = Member(learner, "learner_model_param");
   TreeEnsemble model;
@@ -293,18 +310,22 @@ TreeEnsemble Convert(const Json& json, const ReadOptions& options) {
   const Json& trees = TreeModel(Member(learner, "gradient_booster"), weights);
   const Json& list = Member(trees, "trees");
   const Json& groups = Array(trees, "tree_info", list.size());
+  Require(document.trees.size() == list.size(), "\"trees\" holds something that is no tree");
   Require(weights.empty() || weights.size() == list.size(),
           "\"weight_drop\" should have one entry per tree");
   std::size_t category_words = 0;
   const std::size_t used = TreesThatPredict(learner, trees, model, options);
   for (std::size_t t = 0; t < used; ++t) {
-    const bool vectors = LeafSize(list[t]) > 1;
-    Require(!vectors || list[t].contains("leaf_weights"),
+    const Lists& lists = document.trees[t];
+    const std::int32_t leaf_size = LeafSize(list[t]);
+    const bool vectors = leaf_size > 1;
+    Require(!vectors || lists.contains("leaf_weights"),
             "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
-    Tree tree = ReadTree(list[t], model, category_words);
+    Tree tree = ReadTree(lists, model, category_words);
     const double weight = weights.empty() ? 1.0 : weights[t];
     if (vectors) {
-      AddVectorTree(list[t], tree, weight, model);
+      Require(leaf_size == model.groups, "\"size_leaf_vector\" is not the number of outputs");
+      AddVectorTree(lists, tree, weight, model);
       continue;
     }
     tree.group = Integer(groups[t], "tree_info", 0, 65536);
@@ -317,61 +338,22 @@ TreeEnsemble Convert(const Json& json, const ReadOptions& options) {
   return model;
 }
 
-TreeEnsemble ConvertChecked(const Json& json, const ReadOptions& options) {
+TreeEnsemble ConvertChecked(const XgboostDocument& document, const ReadOptions& options) {
   try {
-    return Convert(json, options);
+    return Convert(document, options);
   } catch (const Json::exception& error) {
     throw std::invalid_argument(std::string("the XGBoost model is damaged: ") + error.what());
   }
 }
 
-// XGBoost writes Infinity and NaN bare, which JSON does not know: as texts, Number() reads them.
-std::string QuoteNonFinite(std::string_view text) {
-  std::string quoted;
-  bool in_string = false;
-  for (std::size_t at = 0, length = 1; at < text.size(); at += length) {
-    const std::string_view rest = text.substr(at);
-    bool bare = false;
-    length = in_string && rest.front() == '\\' ? 2 : 1;
-    if (rest.front() == '"') in_string = !in_string;
-    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
-      if (in_string || !rest.starts_with(word)) continue;
-      bare = true;
-      length = word.size();
-    }
-    quoted.append(bare ? "\"" : "").append(rest.substr(0, length)).append(bare ? "\"" : "");
-  }
-  return quoted;
-}
-
-// A first pass over UBJSON that builds nothing: stops nesting and counts that only an attack has.
-struct UbjGuard : nlohmann::detail::json_sax_acceptor<Json> {
-  std::size_t bytes = 0;
-  int depth = 0;
-
-  bool Open(std::size_t count) {
-    return ++depth <= 64 && (count == static_cast<std::size_t>(-1) || count <= bytes);
-  }
-  bool start_object(std::size_t count) { return Open(count); }
-  bool end_object() { return --depth >= 0; }
-  bool start_array(std::size_t count) { return Open(count); }
-  bool end_array() { return --depth >= 0; }
-};
-
 }  // namespace
 
 TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options) {
-  const bool finite =
-      text.find("Infinity") == std::string_view::npos && text.find("NaN") == std::string_view::npos;
-  return ConvertChecked(detail::ParseJson(finite ? text : QuoteNonFinite(text)), options);
+  return ConvertChecked(detail::ParseXgboostJson(text), options);
 }
 
 TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options) {
-  UbjGuard guard;
-  guard.bytes = bytes.size();
-  Require(Json::sax_parse(bytes, &guard, nlohmann::detail::input_format_t::ubjson),
-          "the model is not valid UBJSON; the file is damaged");
-  return ConvertChecked(Json::from_ubjson(bytes, true, false), options);
+  return ConvertChecked(detail::ParseXgboostUbj(bytes), options);
 }
 
 }  // namespace retable::treeshap

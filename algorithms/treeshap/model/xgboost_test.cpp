@@ -152,5 +152,85 @@ TEST(XgboostModels, OfEveryVersionHaveTheirTrainersValues) {
   EXPECT_GE(stopped_early, 2);
 }
 
+// One split at 0.5, of both formats.
+struct OneSplit {
+  Json model = BaseScore("3.2.0,reg:squarederror,0,1,,5E-1,0.5").Model("3.2.0");
+  Json& booster() { return model["learner"]["gradient_booster"]["model"]; }
+  Json& tree() { return booster()["trees"][0]; }
+
+  OneSplit() {
+    booster() = {{"tree_info", {0}},
+                 {"trees",
+                  {{{"left_children", {1, -1, -1}},
+                    {"right_children", {2, -1, -1}},
+                    {"split_indices", {0, 0, 0}},
+                    {"split_conditions", {0.5, 1, 2}},
+                    {"default_left", {1, 0, 0}},
+                    {"sum_hessian", {4, 2, 2}},
+                    {"base_weights", {0, 0, 0}},
+                    {"tree_param", {{"size_leaf_vector", "1"}}}}}}};
+  }
+  bool Reads() const {
+    const auto ubj = Json::to_ubjson(model, true, true);
+    int refused = 0;
+    for (const std::string& bytes : {model.dump(), std::string(ubj.begin(), ubj.end())}) {
+      try {
+        const TreeEnsemble read = ReadModel(bytes);
+        EXPECT_EQ(read.trees.at(0).nodes.at(0).threshold, 0.5);
+        EXPECT_TRUE(read.trees.at(0).nodes.at(0).default_left);
+        EXPECT_EQ(read.trees.at(0).nodes.at(2).value, 2);
+      } catch (const std::invalid_argument&) {
+        ++refused;
+      }
+    }
+    EXPECT_NE(refused, 1) << "the formats differ: " << model;
+    return refused == 0;
+  }
+};
+
+TEST(XgboostModels, ListsOfTreesMayBeTextsAndBooleans) {
+  OneSplit stump;
+  EXPECT_TRUE(stump.Reads());
+  stump.tree()["split_conditions"] = {"5E-1", "1", "2"};
+  stump.tree()["default_left"] = {true, false, false};
+  stump.tree()["later"] = {{"lists", {{1, 2}, {{"deep", {3}}}}}};
+  stump.tree()["base_weights"] = Json::array();
+  stump.model["trees"] = {1, 2};
+  EXPECT_TRUE(stump.Reads());
+}
+
+TEST(XgboostModels, WhatIsNoTreeIsRefused) {
+  const Json damaged[] = {nullptr, "x", {1}, {{"a", 1}}};
+  for (const char* name : {"left_children", "split_conditions", "sum_hessian"}) {
+    for (const Json& value : damaged) {
+      OneSplit stump;
+      stump.tree()[name][1] = value;
+      EXPECT_FALSE(stump.Reads()) << name << " " << value;
+    }
+    OneSplit short_list, no_list;
+    short_list.tree()[name].erase(2);
+    EXPECT_FALSE(short_list.Reads()) << name;
+    no_list.tree().erase(name);
+    EXPECT_FALSE(no_list.Reads()) << name;
+  }
+  for (const Json& tree : {Json(1), Json("x"), Json({{{1, 2}}}), Json(nullptr)}) {
+    OneSplit stump;
+    stump.tree() = tree;
+    EXPECT_FALSE(stump.Reads()) << tree;
+    stump.booster()["trees"] = tree;
+    EXPECT_FALSE(stump.Reads()) << tree;
+  }
+}
+
+TEST(XgboostModels, OfTwoListsOfOneNameTheLastHolds) {
+  std::string text = OneSplit().model.dump();
+  const std::string list = R"("split_conditions":[0.5,1,2])";
+  text.replace(text.find(list), list.size(), R"("split_conditions":[7,7],)" + list);
+  EXPECT_EQ(ReadModel(text).trees.at(0).nodes.at(0).threshold, 0.5);
+  const std::string trees = R"("trees":[)";
+  text.replace(text.find(trees), trees.size(), R"("trees":[{"left_children":[0]}],)" + trees);
+  EXPECT_THROW(ReadModel(text), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace retable::treeshap

@@ -1,0 +1,31 @@
+#pragma once
+//! @file
+//! A model as XGBoost saves it, parsed. Nearly all of a file are its trees' lists of numbers: these
+//! become vectors, in a quarter of the time and half of the memory of JSON values. Internal:
+//! include from .cpp files only.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/treeshap/model/json.hpp"
+
+namespace retable::treeshap::detail {
+
+struct XgboostDocument {
+  //! The lists of a tree that readers use, by name.
+  using Lists = std::map<std::string, std::vector<double>, std::less<>>;
+
+  Json json;  //!< without the lists of its trees
+  std::vector<Lists> trees;
+};
+
+//! O(bytes). @throws std::invalid_argument where the text is no JSON or a tree's list holds
+//! anything but numbers
+XgboostDocument ParseXgboostJson(std::string_view text);
+//! The same of UBJSON; also where nesting and counts are such as only an attack has.
+XgboostDocument ParseXgboostUbj(std::string_view bytes);
+
+}  // namespace retable::treeshap::detail
