@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
@@ -248,7 +250,12 @@ void Store::Lock() {
   const std::string path = folder_ + "/.lock";
   lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) Fail(folder_, errno);
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  bool held = flock(lock_, LOCK_EX | LOCK_NB) != 0;
+  if (held) {  // perhaps by IsBeingWritten, for a moment
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    held = flock(lock_, LOCK_EX | LOCK_NB) != 0;
+  }
+  if (held) {
     char holder[64] = {};
     const ssize_t n = pread(lock_, holder, sizeof holder - 1, 0);
     close(lock_);
