@@ -20,18 +20,19 @@ using detail::XgboostDocument;
 
 using Lists = XgboostDocument::Lists;
 
-// The list of `count` numbers of a tree.
-const std::vector<double>& List(const Lists& tree, std::string_view name, std::size_t count) {
+// A list of a tree.
+const std::vector<double>& List(const Lists& tree, const std::string& name) {
   const auto found = tree.find(name);
-  Require(found != tree.end() && found->second.size() == count, "a tree should have a list \"",
-          name, "\" of ", count, " numbers; the file is damaged");
+  Require(found != tree.end(), "a tree has no list \"", name, "\"; the file is damaged");
   return found->second;
 }
 
-// As many numbers as there are.
-const std::vector<double>& List(const Lists& tree, std::string_view name) {
-  const auto found = tree.find(name);
-  return List(tree, name, found == tree.end() ? 0 : found->second.size());
+// One of `count` numbers.
+const std::vector<double>& List(const Lists& tree, const std::string& name, std::size_t count) {
+  const auto& list = List(tree, name);
+  Require(list.size() == count, "a tree's list \"", name, "\" should have ", count,
+          " numbers; the file is damaged");
+  return list;
 }
 
 // XGBoost's numbers are floats: JSON rounds them to nine digits, which read as doubles are others.
@@ -310,13 +311,12 @@ TreeEnsemble Convert(const XgboostDocument& document, const ReadOptions& options
   const Json& trees = TreeModel(Member(learner, "gradient_booster"), weights);
   const Json& list = Member(trees, "trees");
   const Json& groups = Array(trees, "tree_info", list.size());
-  Require(document.trees.size() == list.size(), "\"trees\" holds something that is no tree");
   Require(weights.empty() || weights.size() == list.size(),
           "\"weight_drop\" should have one entry per tree");
   std::size_t category_words = 0;
   const std::size_t used = TreesThatPredict(learner, trees, model, options);
   for (std::size_t t = 0; t < used; ++t) {
-    const Lists& lists = document.trees[t];
+    const Lists& lists = document.ListsOf(list[t]);
     const std::int32_t leaf_size = LeafSize(list[t]);
     const bool vectors = leaf_size > 1;
     Require(!vectors || lists.contains("leaf_weights"),

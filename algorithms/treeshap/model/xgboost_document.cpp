@@ -7,6 +7,7 @@ namespace retable::treeshap::detail {
 namespace {
 
 constexpr std::size_t kDeepest = 64;  // containers in each other; UBJSON's parser calls itself
+constexpr const char* kPlace = "place of the lists";  // member of a tree
 constexpr std::string_view kLists[] = {
     "categories",       "categories_nodes", "categories_segments", "categories_sizes",
     "default_left",     "leaf_weights",     "left_children",       "right_children",
@@ -19,7 +20,7 @@ class DocumentBuilder {
   DocumentBuilder(XgboostDocument& document, std::size_t bytes, const char* format)
       : document_(document), bytes_(bytes), format_(format) {}
 
-  bool null() { return in_list_ ? Refuse() : Put(nullptr); }
+  bool null() { return in_list_ ? NoNumber() : Put(nullptr); }
   bool boolean(bool value) { return in_list_ ? Add(value ? 1 : 0) : Put(value); }
   bool number_integer(std::int64_t value) { return Number(value); }
   bool number_unsigned(std::uint64_t value) { return Number(value); }
@@ -27,12 +28,14 @@ class DocumentBuilder {
   bool string(std::string& text) {
     if (!in_list_) return Put(std::move(text));
     const auto number = ParseNumber(text);
-    return number ? Add(*number) : Refuse();
+    return number ? Add(*number) : NoNumber();
   }
-  bool binary(Json::binary_t&) { return Refuse(); }  // in other formats alone
+  bool binary(Json::binary_t&) { return NoNumber(); }  // in other formats alone
 
   bool key(std::string& name) {
     key_ = std::move(name);
+    // Of a name that comes twice the last value holds, be it a list or not.
+    if (in_tree_ && depth() == trees_depth_ + 1) document_.trees.back().erase(key_);
     return true;
   }
   bool start_object(std::size_t count) {
@@ -44,7 +47,10 @@ class DocumentBuilder {
     return true;
   }
   bool end_object() {
-    if (depth() == trees_depth_ + 1) in_tree_ = false;
+    if (depth() == trees_depth_ + 1) {
+      in_tree_ = false;
+      (*open_.back())[kPlace] = document_.trees.size() - 1;
+    }
     open_.pop_back();
     return true;
   }
@@ -56,7 +62,6 @@ class DocumentBuilder {
     if (!in_list_) return true;
     const bool used = std::ranges::find(kLists, key_) != std::end(kLists);
     list_ = used ? &document_.trees.back()[key_] : nullptr;
-    if (used) list_->clear();
     if (used && count != kUnknown) list_->reserve(count);
     return true;
   }
@@ -75,28 +80,27 @@ class DocumentBuilder {
  private:
   static constexpr auto kUnknown = static_cast<std::size_t>(-1);
   static constexpr std::size_t kNowhere = 2 * kDeepest;
+  static constexpr const char* kNoNumber = "a list of a tree holds something that is no number";
 
   std::size_t depth() const { return open_.size(); }
 
   void Open(std::size_t count, Json container) {
-    if (in_list_) Refuse();
-    Require(depth() < kDeepest && (count == kUnknown || count <= bytes_),
-            "the model is nested too deeply, or a count is larger than the file; it is damaged");
-    Put(std::move(container));
-    Json& value = open_.empty()               ? document_.json
-                  : open_.back()->is_object() ? (*open_.back())[key_]
-                                              : open_.back()->back();
-    open_.push_back(&value);
+    Require(!in_list_, kNoNumber);
+    if (count != kUnknown) announced_ += count;
+    Require(depth() < kDeepest && (count == kUnknown || count <= bytes_) && announced_ <= bytes_,
+            "the model is nested too deeply, or counts are larger than the file; it is damaged");
+    Json& place = Next();
+    place = std::move(container);
+    open_.push_back(&place);
   }
-  // At the place that comes next.
+  // Where the next value goes.
+  Json& Next() {
+    if (open_.empty()) return document_.json;
+    Json& around = *open_.back();
+    return around.is_object() ? around[key_] : around.emplace_back();
+  }
   bool Put(Json value) {
-    if (open_.empty()) {
-      document_.json = std::move(value);
-    } else if (open_.back()->is_object()) {
-      (*open_.back())[key_] = std::move(value);
-    } else {
-      open_.back()->push_back(std::move(value));
-    }
+    Next() = std::move(value);
     return true;
   }
   template <class Value>
@@ -107,12 +111,13 @@ class DocumentBuilder {
     if (list_ != nullptr) list_->push_back(number);
     return true;
   }
-  [[noreturn]] static bool Refuse() {
-    throw std::invalid_argument("a list of a tree holds something that is no number");
+  bool NoNumber() const {
+    Require(list_ == nullptr, kNoNumber);
+    return true;
   }
 
   XgboostDocument& document_;
-  std::size_t bytes_;
+  std::size_t bytes_, announced_ = 0;  // entries that counts announced: each takes a byte
   const char* format_;
   std::vector<Json*> open_;             // objects and arrays around the next value
   std::string key_;                     // the last one
@@ -149,6 +154,11 @@ std::string QuoteNonFinite(std::string_view text) {
 }
 
 }  // namespace
+
+const XgboostDocument::Lists& XgboostDocument::ListsOf(const Json& tree) const {
+  const auto last = static_cast<double>(trees.size()) - 1;
+  return trees[static_cast<std::size_t>(Integer(Member(tree, kPlace), "trees", 0, last))];
+}
 
 XgboostDocument ParseXgboostJson(std::string_view text) {
   const bool finite =

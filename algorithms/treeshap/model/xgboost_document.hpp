@@ -4,7 +4,6 @@
 //! become vectors, in a quarter of the time and half of the memory of JSON values. Internal:
 //! include from .cpp files only.
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -16,10 +15,13 @@ namespace retable::treeshap::detail {
 
 struct XgboostDocument {
   //! The lists of a tree that readers use, by name.
-  using Lists = std::map<std::string, std::vector<double>, std::less<>>;
+  using Lists = std::map<std::string, std::vector<double>>;
 
-  Json json;  //!< without the lists of its trees
+  Json json;  //!< trees without their lists
   std::vector<Lists> trees;
+
+  //! @throws std::invalid_argument where this value of the document is no tree
+  const Lists& ListsOf(const Json& tree) const;
 };
 
 //! O(bytes). @throws std::invalid_argument where the text is no JSON or a tree's list holds

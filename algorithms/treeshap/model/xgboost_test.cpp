@@ -222,14 +222,52 @@ TEST(XgboostModels, WhatIsNoTreeIsRefused) {
   }
 }
 
-TEST(XgboostModels, OfTwoListsOfOneNameTheLastHolds) {
-  std::string text = OneSplit().model.dump();
-  const std::string list = R"("split_conditions":[0.5,1,2])";
-  text.replace(text.find(list), list.size(), R"("split_conditions":[7,7],)" + list);
-  EXPECT_EQ(ReadModel(text).trees.at(0).nodes.at(0).threshold, 0.5);
-  const std::string trees = R"("trees":[)";
-  text.replace(text.find(trees), trees.size(), R"("trees":[{"left_children":[0]}],)" + trees);
-  EXPECT_THROW(ReadModel(text), std::invalid_argument);
+// The text with `more` before its only `place`.
+std::string Inserted(std::string text, const std::string& place, const std::string& more) {
+  EXPECT_EQ(text.find(place), text.rfind(place)) << place;
+  return text.insert(text.find(place), more);
+}
+
+TEST(XgboostModels, OfTwoValuesOfOneNameTheLastHolds) {
+  const std::string text = OneSplit().model.dump();
+  const auto threshold = [](const std::string& json) {
+    return ReadModel(json).trees.at(0).nodes.at(0).threshold;
+  };
+  EXPECT_EQ(threshold(Inserted(text, R"("split_conditions")", R"("split_conditions":[7,7],)")),
+            0.5);
+  EXPECT_EQ(threshold(Inserted(text, R"("split_indices")", R"("split_conditions":[7,1,2],)")), 7);
+  EXPECT_EQ(threshold(Inserted(text, R"("tree_info")", R"("trees":[{"left_children":[0]}],)")),
+            0.5);
+  for (const std::string& refused :
+       {Inserted(text, R"("split_indices")", R"("split_conditions":7,)"),
+        Inserted(text, R"("sum_hessian")", R"("left_children":null,)"),
+        Inserted(text, R"(},"name":"gbtree")", R"(,"trees":[1])")}) {
+    EXPECT_THROW(ReadModel(refused), std::invalid_argument) << refused;
+  }
+}
+
+TEST(XgboostModels, TreesElsewhereAreNone) {
+  OneSplit stump;
+  stump.model["a"] = {{"trees", {stump.tree()}}};
+  stump.model["z"] = stump.model["a"];
+  stump.model["a"]["trees"][0]["split_conditions"][0] = 7;
+  EXPECT_TRUE(stump.Reads());
+  stump.tree() = nullptr;
+  EXPECT_FALSE(stump.Reads());
+}
+
+TEST(XgboostModels, ManyCountsThatTheFileDoesNotHoldAreRefused) {
+  std::string bytes = "{i\x05trees[{";
+  for (int i = 0; i < 100; ++i) {
+    bytes.append("i\x0dleft_children[$T#L\0\0\0\0\0\0\x08\0", 28);  // 2048 without a byte each
+  }
+  try {
+    ReadXgboostUbj(bytes + "}]}");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("counts are larger than the file"), std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace
