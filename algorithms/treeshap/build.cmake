@@ -21,8 +21,8 @@ set(treeshap_fuzzed algorithms/common/forest_bytes.cpp algorithms/common/paramet
     base/memory/large_memory.cpp base/parallel.cpp)
 foreach(source flop_count model/binary_forest model/feature_encoding model/forest_json model/lightgbm model/rank_splits
         model/tree_ensemble model/xgboost model/xgboost_document testing/brute_force published/gpu_tree_shap
-        published/paths published/tree_shap quadrature/annotated_model quadrature/cpu/engine quadrature/cpu/explainer quadrature/cpu/packing
-        quadrature/cpu/simd/avx2 quadrature/cpu/simd/avx512 quadrature/cpu/simd/baseline
+        published/paths published/tree_shap quadrature/annotated_model quadrature/cpu/engine quadrature/cpu/explainer
+        quadrature/cpu/packing quadrature/cpu/simd/avx2 quadrature/cpu/simd/avx512 quadrature/cpu/simd/baseline
         quadrature/sharing/leaf_order
         quadrature/sharing/subtree_deduplication quadrature/sharing/subtrees quadrature/tape/accumulators
         quadrature/tape/compiler tree_explainer)

@@ -79,7 +79,7 @@ std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_u
 //! Timing with a cell's repeats as the fewest samples, and its setting "budget".
 harness::RepeatOptions RepeatsOf(const harness::CellConfig& cell);
 //! The same for calls of which one took `first_seconds`: at most four times `repeats` samples, or
-//! up to 200 within half a second, so that a pause of the machine is one sample of many.
+//! twelve, or up to 200 within half a second, so that a pause of the machine is one sample of many.
 harness::RepeatOptions RepeatsOfCalls(const harness::CellConfig& cell, double first_seconds);
 //! The check of a value that must be at most the threshold. NaN is more than any.
 harness::Verification AtMost(const std::string& metric, double value, double threshold,

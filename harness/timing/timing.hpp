@@ -79,9 +79,9 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
 double TimeOnce(const std::function<void()>& body);
 
 //! Times a body whose first call took `first_seconds` already, within options.budget. Where the
-//! budget does not hold three times options.min_samples of them, that call was the warm-up, and as
-//! many follow as it holds up to min_samples, but at least three, of calls of ten seconds and more
-//! two, where min_samples is not less: a sample alone would have no interval.
+//! budget does not hold three times options.min_samples of them, that call was the warm-up; then
+//! come as many samples as it holds, at least three, or two of calls of ten seconds and more, and
+//! at most min_samples: a sample alone would have no interval.
 TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
                                 const RepeatOptions& options);
 

@@ -1,8 +1,8 @@
 #pragma once
 //! @file
 //! A model as XGBoost saves it, parsed. Nearly all of a file are its trees' lists of numbers: these
-//! become vectors, in a quarter of the time and half of the memory of JSON values. Internal:
-//! include from .cpp files only.
+//! become vectors, not JSON values (docs/lab/treeshap/037-reading-models.md). Internal: include
+//! from .cpp files only.
 
 #include <map>
 #include <string>

@@ -89,7 +89,7 @@ class ThroughputProtocol final : public harness::Protocol {
       timing.included = "from the call until the sums are back on the host; values on the device";
       return timing;
     }
-    if (first_seconds >= 1) {
+    if (first_seconds >= 1) {  // a budget of two or three samples
       harness::RepeatOptions options;
       options.min_samples = static_cast<int>(cell.repeats);
       options.budget = 1;
