@@ -17,7 +17,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join("docs", "other-languages.md")
-EXPERIMENT = os.path.join("experiments", "shuffle", "beyond", "beyond_languages.toml")
+EXPERIMENT = os.path.join("experiments", "shuffle", "beyond", "languages.toml")
 LABEL = re.compile(r'label = "([^"]*)"')
 
 
