@@ -186,6 +186,8 @@ class Package(contender.Contender):
     def __init__(self, method, cuda):
         modules, self.make = METHODS[method]
         contender.require(*modules)
+        if method in ("xgboost", "lightgbm"):  # both do without, and importing them takes seconds
+            sys.modules.update(sklearn=None, pandas=None)
         self.name = contender.package(modules[0])
         if method == "fasttreeshap" and not numpy.__version__.startswith("1."):
             contender.unavailable(f"{self.name} is compiled for NumPy 1; this is {numpy.__version__}")
