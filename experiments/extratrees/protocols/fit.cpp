@@ -256,12 +256,9 @@ class FitProtocol final : public harness::Protocol {
     if (ours && *std::min_element(seconds.begin(), seconds.end()) < min_time) {
       harness::RepeatOptions repeat;
       repeat.min_samples = static_cast<int>(cell.repeats);
-      repeat.max_samples = std::max(repeat.min_samples, 30);
       // Room for `repeats` samples also where a run is slower than it was, or held up.
       const double slowest = *std::max_element(seconds.begin(), seconds.end());
       repeat.budget = std::max(0.5, min_time + 4 * static_cast<double>(cell.repeats) * slowest);
-      repeat.min_sample = 0;
-      repeat.max_warmup_runs = 1;
       repeat.gpu_clock = cell.device == "cuda";
       timing = harness::TimeRepeated([&] { again = fit(); }, repeat);
       seconds = timing.seconds;
