@@ -171,11 +171,11 @@ void NpyMatrix::TakeType(const std::string& type) {
   static const std::set<std::string> known = {"|b1", "|i1", "|u1", "<i1", "<u1", "<i2", "<u2",
                                               "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"};
   if (type.find('O') != std::string::npos) {
-    Refuse("its items are Python objects, which only Python can read: save x.astype('float32')");
+    Refuse("its items are Python objects, which only Python can read: save x.astype('float64')");
   }
   if (!known.contains(type)) {
     Refuse("items of type '" + type +
-           "' are not read: save x.astype('<f4'); of words, "
+           "' are not read: save x.astype('<f8'); of words, "
            "numpy.unique(x, return_inverse=True)[1]");
   }
   kind_ = type[1];

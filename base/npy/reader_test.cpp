@@ -107,8 +107,8 @@ TEST(NpyMatrix, RefusesOtherArraysWithTheRemedy) {
     EXPECT_NE(said.find(what), std::string::npos) << said;
     EXPECT_EQ(said.rfind("x.npy: ", 0), 0u) << said;
   };
-  refused("|O", "(2,)", "Python objects, which only Python can read: save x.astype('float32')");
-  refused(">f8", "(2,)", "items of type '>f8' are not read: save x.astype('<f4')");
+  refused("|O", "(2,)", "Python objects, which only Python can read: save x.astype('float64')");
+  refused(">f8", "(2,)", "items of type '>f8' are not read: save x.astype('<f8')");
   refused("<f2", "(8,)", "'<f2'");
   refused("<c16", "(1,)", "'<c16'");
   refused("<U2", "(2,)", "numpy.unique");
