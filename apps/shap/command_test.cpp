@@ -533,7 +533,7 @@ TEST_F(ShapCommand, TakesColumnsByNameWhereTheModelHasNames) {
   ASSERT_EQ(table.rows.size(), 2u);
   EXPECT_EQ(*table.Number(table.rows[0], 3), -1);
   EXPECT_EQ(*table.Number(table.rows[1], 3), 1);
-  Write("lacking.csv", "target,yy,x\n0,0,0\n");
+  Write("lacking.csv", "target,x,yy\n0,0,0\n");  // "x" is as near, but another feature
   Refuses(Explain("named.json", "lacking.csv"), {"lacking.csv", "no column \"y\"", "\"yy\""});
   Write("twice.json", Replace(json, R"(["x", "y"])", R"(["x", "x"])"));
   Refuses(Explain("twice.json", "lacking.csv"), {"two features", "\"x\"", ".npy"});
@@ -652,7 +652,8 @@ TEST_F(ShapCommand, NamesWhatIsWrongWithTheModel) {
   Write("m.json", "");
   Refuses(Explain("m.json", "rows.csv"), {"m.json", "empty"});
   Write("m.json", "\x80\x04 pickle");
-  Refuses(Explain("m.json", "rows.csv"), {"m.json", "unknown model format"});
+  Refuses(Explain("m.json", "rows.csv"),
+          {"m.json", "unknown model format", "from_scikit_learn.py"});
   Write("m.ubj", baselines::treeshap::WriteXgboostUbj(ChainEnsemble(300, 300, 0.9, 1)));
   std::string header = "f0";
   std::string row = "1";

@@ -86,8 +86,10 @@ std::size_t RowStream::Column(const std::vector<std::string>& columns, const std
                        [&](std::size_t i) { return !Contains(ignore, columns[i]); });
   if (!kept.empty()) found = kept;
   if (found.empty()) {
+    std::vector<std::string> others = columns;  // another feature's column is not this one's
+    std::erase_if(others, [&](const auto& name) { return Contains(model_.feature_names, name); });
     throw std::invalid_argument(path_ + " has no column \"" + feature +
-                                "\", a feature of the model" + Nearest(feature, columns));
+                                "\", a feature of the model" + Nearest(feature, others));
   }
   if (kept.size() > 1) {
     throw std::invalid_argument(path_ + " has the columns \"" + columns[found[0]] + "\" and \"" +

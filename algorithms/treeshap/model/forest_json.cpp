@@ -173,9 +173,10 @@ TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options) {
   if (bytes.substr(first, 5) == "tree\n" || bytes.substr(first, 6) == "tree\r\n") {
     return ReadLightgbmText(bytes, options);
   }
-  Require(bytes[first] == '{',
-          "unknown model format; give XGBoost JSON or UBJ, LightGBM text, or a file of retable "
-          "forest");
+  Require(
+      bytes[first] == '{',
+      "unknown model format; give XGBoost JSON or UBJ, LightGBM text, a file of retable forest, "
+      "or what from_scikit_learn.py or from_catboost.py in apps/shap wrote");
   // A JSON object goes on with a quote or a brace; UBJSON with a length.
   const std::size_t second = bytes.find_first_not_of(" \t\r\n", first + 1);
   if (second == std::string_view::npos || (bytes[second] != '"' && bytes[second] != '}')) {

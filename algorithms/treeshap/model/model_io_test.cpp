@@ -188,6 +188,12 @@ TEST(XgboostJson, ReadsLeavesOfSeveralOutputs) {
            {"\"size_leaf_vector\": \"2\"", "\"size_leaf_vector\": \"3\""}}) {
     EXPECT_THROW(ReadModel(Replaced(kVectorLeaves, from, to)), std::invalid_argument) << to;
   }
+  try {  // as XGBoost before 3.2 writes them
+    ReadModel(Replaced(kVectorLeaves, "\"leaf_weights\"", "\"base_weights\""));
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("train the model with it"), std::string::npos);
+  }
 }
 
 const std::string kLightgbm =

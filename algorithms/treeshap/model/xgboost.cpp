@@ -320,7 +320,8 @@ TreeEnsemble Convert(const XgboostDocument& document, const ReadOptions& options
     const std::int32_t leaf_size = LeafSize(list[t]);
     const bool vectors = leaf_size > 1;
     Require(!vectors || lists.contains("leaf_weights"),
-            "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
+            "trees of several outputs are read as XGBoost 3.2 writes them, older files hold no "
+            "covers; train the model with it");
     Tree tree = ReadTree(lists, model, category_words);
     const double weight = weights.empty() ? 1.0 : weights[t];
     if (vectors) {
