@@ -3,7 +3,7 @@
     from from_scikit_learn import save
     save(model, "forest.json")
 
-or, as a command, from a pickle that you trust:
+or, as a command, from a file of pickle or joblib that you trust:
 
     python3 from_scikit_learn.py model.pkl forest.json
 
@@ -16,11 +16,11 @@ add up to predict_proba, predict, or the raw prediction. Needs scikit-learn 1.3 
 
 import json
 import os
-import pickle
 import sys
 
+import joblib
 import numpy
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (ExtraTreesClassifier, ExtraTreesRegressor, GradientBoostingClassifier,
                               GradientBoostingRegressor, HistGradientBoostingClassifier,
@@ -28,6 +28,7 @@ from sklearn.ensemble import (ExtraTreesClassifier, ExtraTreesRegressor, Gradien
                               RandomForestRegressor)
 from sklearn.tree import (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier,
                           ExtraTreeRegressor)
+from sklearn.utils.validation import check_is_fitted
 
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
@@ -133,7 +134,9 @@ def _histogram(model):
 
 
 def forest(model):
-    """The model as a dictionary. ValueError where its predictions are no sum of trees."""
+    """The model as a dictionary. ValueError where its predictions are no sum of trees, or it is not fitted."""
+    if isinstance(model, BaseEstimator):
+        check_is_fitted(model)
     if isinstance(model, HISTOGRAM):
         content = _histogram(model)
     elif isinstance(model, BOOSTED):
@@ -166,5 +169,4 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     if os.path.exists(sys.argv[2]) and os.path.samefile(sys.argv[1], sys.argv[2]):
         sys.exit(f"{sys.argv[2]} is read and would be overwritten; write to another file")
-    with open(sys.argv[1], "rb") as pickled:
-        save(pickle.load(pickled), sys.argv[2])
+    save(joblib.load(sys.argv[1]), sys.argv[2])

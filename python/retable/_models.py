@@ -80,10 +80,8 @@ def _lightgbm(model):
 
 
 def _scikit_learn(model):
-    from sklearn.utils.validation import check_is_fitted
     from . import from_scikit_learn
 
-    check_is_fitted(model)
     content = from_scikit_learn.forest(model)  # ValueError for a model that it does not read
     parts = next(p for p in ("estimators_", "_predictors", "tree_") if hasattr(model, p))
     names = getattr(model, "feature_names_in_", None)

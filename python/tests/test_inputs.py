@@ -5,6 +5,7 @@ import locale
 import pickle
 import shutil
 import subprocess
+import sys
 import threading
 import weakref
 
@@ -402,6 +403,24 @@ def test_boolean_categories():
     explainer = retable.TreeExplainer(model)
     for given in (frame, frame.astype({"c": bool}), frame.astype({"c": bool}).astype({"c": object})):
         assert numpy.allclose(explainer.shap_values(given), want, atol=1e-5)
+
+
+def test_the_script_for_scikit_learn_reads_pickle_and_joblib(tmp_path):
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    import joblib
+    from retable import from_scikit_learn
+    frame, y = normal()
+    model = ensemble.RandomForestRegressor(3).fit(frame, y)
+    joblib.dump(model, tmp_path / "m.joblib")
+    (tmp_path / "m.pkl").write_bytes(pickle.dumps(model))
+    for name in ("m.joblib", "m.pkl"):
+        subprocess.run([sys.executable, from_scikit_learn.__file__, tmp_path / name, tmp_path / "m.json"], check=True)
+        explainer = retable.TreeExplainer(tmp_path / "m.json")
+        assert numpy.allclose(explainer.shap_values(frame).sum(1) + explainer.expected_value, model.predict(frame), atol=1e-4)
+    for kind in (ensemble.RandomForestRegressor, ensemble.GradientBoostingRegressor,
+                 ensemble.HistGradientBoostingRegressor):
+        with pytest.raises(ValueError, match="not fitted"):
+            from_scikit_learn.forest(kind())
 
 
 def test_categories_in_arrays_are_numbers(tmp_path):
