@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 namespace retable::quantiles {
 namespace {
@@ -42,13 +44,22 @@ class EndRanks {
   double count_;
 };
 
+// finite_quantiles() of a sketch in a file of the user's may give more or fewer than were asked
+// for.
+std::vector<double> OneForEach(std::span<const double> phis, std::vector<double> found) {
+  if (found.size() == phis.size()) return found;
+  throw std::logic_error("finite_quantiles() gave " + std::to_string(found.size()) +
+                         " answers for " + std::to_string(phis.size()) + " phis");
+}
+
 }  // namespace
 
 std::vector<double> QuantileSketch::quantiles(std::span<const double> phis) const {
   const EndRanks ends(*this);
-  if (ends.none()) return finite_quantiles(phis);
+  if (ends.none()) return OneForEach(phis, finite_quantiles(phis));
   const std::vector<double> inner = ends.Inner(phis);
-  const std::vector<double> found = inner.empty() ? inner : finite_quantiles(inner);
+  const std::vector<double> found =
+      inner.empty() ? inner : OneForEach(inner, finite_quantiles(inner));
   std::vector<double> out;
   auto next = found.begin();
   for (const double phi : phis) out.push_back(ends.At(phi) != 0 ? ends.At(phi) : *next++);

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/quantiles/quantile_sketch.hpp"
@@ -102,48 +104,76 @@ TEST(NiaeProtocol, AMethodThatCannotAnswerIsAFailedSample) {
   EXPECT_GT(failures, 50);
 }
 
-// Counts what it is fed, and gives this answer once. Of uniform values the others are right.
-class AnswersOnce final : public quantiles::QuantileSketch {
+using Fault = std::function<void(std::vector<double>&)>;
+
+// Counts what it is fed, and has a fault in its answers. Of uniform values the others are right.
+class Faulty final : public quantiles::QuantileSketch {
  public:
-  explicit AnswersOnce(double answer) : answer_(answer) {}
+  explicit Faulty(Fault fault) : fault_(std::move(fault)) {}
   void update(std::span<const float> values) override { count_ += values.size(); }
   void update(std::span<const double> values) override { count_ += values.size(); }
   void merge(const QuantileSketch&) override {}
   std::size_t count() const override { return count_; }
   std::size_t bytes() const override { return sizeof(count_); }
   std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<AnswersOnce>(answer_);
+    return std::make_unique<Faulty>(fault_);
   }
 
  protected:
   std::vector<double> finite_quantiles(std::span<const double> phis) const override {
     std::vector<double> answers(phis.begin(), phis.end());
-    answers.back() = answer_;
+    fault_(answers);
     return answers;
   }
 
  private:
-  double answer_;
+  Fault fault_;
   std::size_t count_ = 0;
 };
+
+// A cell of a method of this name that has this fault.
+CellConfig CellOfFault(const std::string& protocol, const std::string& name, const Fault& fault) {
+  auto& registry = Registry<quantiles::QuantileSketch>::Instance();
+  if (registry.Find(name, Device::kCpu) == nullptr) {
+    registry.Add({.name = name, .summary = "of this test", .make = [fault](const Parameters&) {
+                    return std::make_unique<Faulty>(fault);
+                  }});
+  }
+  CellConfig cell = CellOf(protocol, name, "synthetic uniform(0,1)");
+  cell.axes["size"] = std::int64_t{1000};
+  return cell;
+}
 
 TEST(AccuracyProtocols, NanOrInfinityThatIsNoDeclaredFailureIsAWrongResult) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   for (const double answer : {std::nan(""), kInfinite, -kInfinite, 0.95}) {
-    const std::string name = fmt::format("Answers {}", answer);
-    Registry<quantiles::QuantileSketch>::Instance().Add(
-        {.name = name,
-         .summary = "of this test",
-         .citation = "",
-         .parameters = {},
-         .make = [answer](const Parameters&) { return std::make_unique<AnswersOnce>(answer); }});
     for (const char* protocol :
          {"quantiles/niae", "quantiles/bytes", "quantiles/stream", "quantiles/throughput"}) {
-      CellConfig cell = CellOf(protocol, name, "synthetic uniform(0,1)");
-      cell.axes["size"] = std::int64_t{1000};
+      const CellConfig cell = CellOfFault(protocol, fmt::format("Answers {}", answer),
+                                          [answer](auto& answers) { answers.back() = answer; });
       EXPECT_EQ(Gate(FindProtocol(protocol).measure(cell)).status,
                 std::isfinite(answer) ? "ok" : "wrong_result")
           << protocol << ' ' << answer;
+    }
+  }
+}
+
+// Of a tenth of the values, NaN's rank is wrong by a tenth, as that of a rough method may be.
+TEST(ThroughputProtocol, NanIsAWrongResultWhereverItStands) {
+  const CellConfig cell = CellOfFault("quantiles/throughput", "NaN first",
+                                      [](auto& answers) { answers.front() = std::nan(""); });
+  EXPECT_EQ(Gate(FindProtocol(cell.protocol).measure(cell)).status, "wrong_result");
+}
+
+TEST(AccuracyProtocols, MoreOrFewerAnswersThanQuestionsAreRefused) {
+  const std::vector<std::pair<std::string, Fault>> faults = {
+      {"Fewer", [](auto& answers) { answers.pop_back(); }},
+      {"More", [](auto& answers) { answers.push_back(0); }},
+      {"None", [](auto& answers) { answers.clear(); }}};
+  for (const auto& [name, fault] : faults) {
+    for (const char* protocol : {"quantiles/niae", "quantiles/stream", "quantiles/throughput"}) {
+      const CellConfig cell = CellOfFault(protocol, name, fault);
+      EXPECT_THROW(FindProtocol(protocol).measure(cell), std::logic_error) << protocol << name;
     }
   }
 }

@@ -177,7 +177,8 @@ class ThroughputProtocol final : public harness::Protocol {
           const double below = share([&](float x) { return static_cast<double>(x) < answer; });
           const double up_to = share([&](float x) { return static_cast<double>(x) <= answer; });
           error = std::max({error, below - phi, phi - up_to});
-          if (std::isinf(answer) && CountIf(values, [](float x) { return std::isinf(x); }) == 0) {
+          const auto infinite = [](float x) { return std::isinf(x); };
+          if (std::isnan(answer) || (std::isinf(answer) && CountIf(values, infinite) == 0)) {
             error = 1;
           }
         }
