@@ -95,6 +95,45 @@ TEST(UniformityProtocol, FindsAnswersThatAreNoOrder) {
   }
 }
 
+// Right once; then it writes nothing, or one item in every place.
+class RightOnce final : public shuffle::Shuffler {
+ public:
+  explicit RightOnce(bool writes) : writes_(writes) {}
+
+ protected:
+  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+           std::uint64_t) override {
+    if (calls_++ == 0) std::memcpy(out, in, n * item_bytes);
+    for (std::uint64_t i = 0; writes_ && calls_ > 1 && i < n; ++i) {
+      std::memcpy(static_cast<char*>(out) + i * item_bytes, in, item_bytes);
+    }
+  }
+
+ private:
+  bool writes_;
+  int calls_ = 0;
+};
+
+TEST(ThroughputProtocol, WhatTheTimedCallsWriteIsChecked) {
+  Registry<shuffle::Shuffler>::Instance().Add(
+      {.name = "RightOnce",
+       .summary = "of this test",
+       .parameters = {{"writes", false, "whether later calls write"}},
+       .make = [](const Parameters& p) {
+         return std::make_unique<RightOnce>(SwitchParameter(p, "writes", false));
+       }});
+  for (const bool writes : {false, true}) {
+    CellConfig cell = experiments::CellOf("shuffle/throughput", "RightOnce", "sequence");
+    cell.parameters["writes"] = writes;
+    cell.axes = {
+        {"w", std::int64_t{8}}, {"extra", std::int64_t{0}}, {"item_bytes", std::int64_t{8}}};
+    cell.settings["budget"] = 0.01;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_FALSE(outcome.verification.ok) << writes;
+    EXPECT_TRUE(outcome.metrics.empty()) << writes;
+  }
+}
+
 TEST(ShuffleExperiments, RowsAndColumnsAreThePapers) {
   EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("shuffle", "paper"), 3);
 }

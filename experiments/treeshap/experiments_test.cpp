@@ -328,6 +328,34 @@ TEST(ExplainProtocol, RowsInTheMiddleAreLookedAt) {
   }
 }
 
+// Writes what the calls before the timed ones ask for, and nothing after.
+class StopsWriting final : public retable::treeshap::TreeExplainer {
+ public:
+  void prepare(const retable::treeshap::TreeEnsemble& model) override {
+    right_->prepare(model);
+    shape_ = model;
+  }
+  void write_values(const retable::treeshap::RowBlock& rows, std::span<double> phi) override {
+    if (++calls_ <= 2) right_->values_to(rows, phi);
+  }
+
+ private:
+  std::unique_ptr<TreeExplainer> right_ =
+      Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu, {});
+  int calls_ = 0;
+};
+
+RETABLE_REGISTER(retable::treeshap::TreeExplainer, stops_writing,
+                 {.name = "Stops writing",
+                  .make = [](const Parameters&) { return std::make_unique<StopsWriting>(); }});
+
+TEST(ExplainProtocol, ValuesOfEarlierCallsAreNotTakenForThoseOfTheTimedOnes) {
+  CellConfig cell = Cell("treeshap/explain", "Stops writing");
+  cell.axes["rows"] = std::int64_t{100};
+  cell.settings["all_rows"] = true;
+  EXPECT_FALSE(FindProtocol(cell.protocol).measure(cell).verification.ok);
+}
+
 TEST(PackingProtocol, BestFitFillsWarps) {
   const Outcome outcome = FindProtocol("treeshap/packing").measure(Cell("treeshap/packing", "BFD"));
   EXPECT_TRUE(outcome.verification.ok);
