@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
+#include "algorithms/common/require.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "base/cuda/devices.hpp"
 #include "experiments/common/adapters.hpp"
@@ -133,13 +135,25 @@ class FitProtocol final : public harness::Protocol {
                  harness::RunTimer& timer) {
     Run run;
     run.seconds = timer.Time([&] { run.fitted = fit(); });
+    if (run.fitted == nullptr) throw std::runtime_error("fit() returned no forest");
     run.seconds = run.fitted->own_seconds.value_or(run.seconds);
-    CheckTrees(run.fitted->host());
+    CheckForest(run.fitted->host(), data, options);
     const auto labels = run.fitted->predict(data.Test(), data.test_rows());
     run.accuracy = extratrees::Accuracy(labels, data.TestLabels());
     run.nodes = static_cast<double>(run.fitted->host().NodeCount()) / options.n_trees;
     run.depth = run.fitted->host().MeanDepth();
     return run;
+  }
+
+  //! @throws std::invalid_argument for another forest than was asked for: fewer trees take less
+  //! time, and rows are read by the forest's columns.
+  static void CheckForest(const Forest& forest, const Supervised& data,
+                          const ForestOptions& options) {
+    const auto trees = static_cast<std::size_t>(options.n_trees);
+    Require(forest.trees.size() == trees && forest.columns == data.columns, "the forest has ",
+            forest.trees.size(), " trees of ", forest.columns, " columns, not ", trees, " of ",
+            data.columns);
+    CheckTrees(forest);
   }
 
   static void ReportQuality(const std::vector<Run>& runs, harness::Outcome& outcome) {

@@ -143,6 +143,42 @@ TEST(FitProtocol, RefusesAForestWhoseChildIsNoLaterNode) {
   }
 }
 
+// Grows the frontier's forest of other options, or none at all.
+class OtherForest final : public extratrees::ForestTrainer {
+ public:
+  explicit OtherForest(std::string fault) : fault_(std::move(fault)) {}
+  std::unique_ptr<extratrees::FittedForest> fit(const extratrees::FeatureMatrix& data,
+                                                const extratrees::Targets& targets,
+                                                const extratrees::ForestOptions& options) override {
+    if (fault_ == "none") return nullptr;
+    auto grown = Registry<extratrees::ForestTrainer>::Instance()
+                     .Make("frontier", Device::kCpu, {})
+                     ->fit(data, targets, options);
+    if (fault_ == "trees") grown->host().trees.resize(1);
+    if (fault_ == "columns") grown->host().columns = 1000;
+    return grown;
+  }
+
+ private:
+  std::string fault_;
+};
+
+// One tree of ten was timed as ten; rows were read beyond their end.
+TEST(FitProtocol, RefusesAnotherForestThanWasAskedFor) {
+  Registry<extratrees::ForestTrainer>::Instance().Add(
+      {.name = "OtherForest",
+       .summary = "of this test",
+       .parameters = {{"fault", std::string("none"), "what is wrong"}},
+       .make = [](const Parameters& p) {
+         return std::make_unique<OtherForest>(TextParameter(p, "fault", "none"));
+       }});
+  for (const std::string fault : {"none", "trees", "columns"}) {
+    CellConfig cell = Cell("extratrees/fit", "OtherForest", "iris");
+    cell.parameters["fault"] = fault;
+    EXPECT_ANY_THROW(FindProtocol(cell.protocol).measure(cell)) << fault;
+  }
+}
+
 TEST(FitProtocol, RefusesARegressionTarget) {
   const CellConfig cell = Cell("extratrees/fit", "frontier", "diabetes");
   EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
