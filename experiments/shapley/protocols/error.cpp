@@ -15,6 +15,7 @@
 #include "experiments/common/adapters.hpp"
 #include "experiments/common/resident_program.hpp"
 #include "experiments/shapley/games/problem.hpp"
+#include "experiments/shapley/protocols/sample_check.hpp"
 #include "harness/protocol.hpp"
 
 namespace retable::experiments {
@@ -148,6 +149,10 @@ harness::Outcome Measure(const harness::CellConfig& asked, const Problem& proble
     if (sampler) {
       const auto n = static_cast<std::size_t>(2 * (budget / (problem.features + 1)));
       const auto sample = sampler->sample(n, problem.features, seed);
+      if (const auto broken = Broken(sample, n, problem.features); broken > 0) {
+        outcome.verification = NoneBroken(broken);
+        return outcome;
+      }
       complete = trials.Run([&](const shapley::Game& game, std::size_t) {
         return shapley::EstimateFromPermutations(game, sample);
       });

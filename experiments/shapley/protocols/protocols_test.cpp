@@ -196,6 +196,55 @@ TEST(ErrorProtocols, FindIncompleteAnswersAndSpentBudgets) {
   }
 }
 
+// Permutations of MC with a fault.
+class FaultySampler final : public shapley::PermutationSampler {
+ public:
+  explicit FaultySampler(std::string fault) : fault_(std::move(fault)) {}
+  shapley::PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
+    auto all = Registry<shapley::PermutationSampler>::Instance()
+                   .Make("MC", Device::kCpu, {})
+                   ->sample(fault_ == "fewer" ? n / 2 : n, d, seed);
+    if (fault_ == "repeats") all.orders[0] = all.orders[1];
+    if (fault_ == "beyond") all.orders[0] = 1 << 30;
+    if (fault_ == "negative") all.orders[0] = -1;
+    if (fault_ == "ragged") all.orders.pop_back();
+    if (fault_ == "weights") all.weights.assign(n, 1.0);
+    if (fault_ == "few weights") all.weights = {1.0};
+    if (fault_ == "dimension") ++all.dimension;
+    return all;
+  }
+
+ private:
+  std::string fault_;
+};
+
+TEST(PermutationProtocols, WhatIsNoSampleIsAWrongResult) {
+  const std::vector<ParameterInfo> parameters = {{"fault", std::string("none"), "what is wrong"}};
+  Registry<shapley::PermutationSampler>::Instance().Add(
+      {.name = "FaultySampler", .parameters = parameters, .make = [](const Parameters& p) {
+         return std::make_unique<FaultySampler>(TextParameter(p, "fault", "none"));
+       }});
+  Registry<shapley::ShapleyEstimator>::Instance().Add(
+      {.name = "FaultySampler", .parameters = parameters, .make = [](const Parameters&) {
+         return Registry<shapley::ShapleyEstimator>::Instance().Make("MC", Device::kCpu, {});
+       }});
+  for (const std::string fault : {"none", "fewer", "repeats", "beyond", "negative", "ragged",
+                                  "weights", "few weights", "dimension"}) {
+    for (const char* protocol : {"shapley/discrepancy", "shapley/error"}) {
+      const bool error = std::string(protocol) == "shapley/error";
+      CellConfig cell = CellOf(protocol, "FaultySampler", error ? "breast_cancer" : "permutations");
+      cell.parameters["fault"] = fault;
+      if (error) {
+        cell.settings["foreground"] = std::int64_t{2};
+      } else {
+        cell.axes = {{"dimension", std::int64_t{10}}, {"samples", std::int64_t{100}}};
+      }
+      EXPECT_EQ(FindProtocol(protocol).measure(cell).verification.ok, fault == "none")
+          << protocol << " " << fault;
+    }
+  }
+}
+
 TEST(ImageProtocols, DigitsAreExplained) {
   CellConfig cell = CellOf("shapley/image_error", "MC-antithetic", "digits");
   if (FindProtocol(cell.protocol).unsupported(cell)) GTEST_SKIP() << "no OpenCV";
