@@ -227,12 +227,22 @@ std::vector<WireArray> ResidentProgram::Answer(nlohmann::json header) {
   header["do"] = "answer";
   const nlohmann::json reply = Ask(header);
   std::vector<WireArray> arrays;
-  for (const auto& item : reply.value("arrays", nlohmann::json::array())) {
-    WireArray array{item.value("name", ""), item.value("type", ""), {}, {}};
-    for (const auto& extent : item.at("shape")) array.shape.push_back(extent.get<std::uint64_t>());
+  try {
+    for (const auto& item : reply.value("arrays", nlohmann::json::array())) {
+      arrays.push_back({item.value("name", ""),
+                        item.at("type").get<std::string>(),
+                        item.at("shape").get<std::vector<std::uint64_t>>(),
+                        {}});
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error(process_->command +
+                             R"(: "arrays" is a list of {"name": text, "type": text, "shape": )"
+                             "[numbers]}, not " +
+                             reply["arrays"].dump().substr(0, 200));
+  }
+  for (WireArray& array : arrays) {
     array.bytes.resize(Bytes(array.type, array.shape));
     Receive(array.bytes.data(), array.bytes.size());
-    arrays.push_back(std::move(array));
   }
   return arrays;
 }

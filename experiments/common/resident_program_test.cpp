@@ -42,7 +42,9 @@ for line in source:
         say({"ok": True})
     elif do == "answer":
         kind = "complex" if mood == "odd" else "uint8"
-        shape = [1 << 30, 1 << 30] if mood == "huge" else [len(result)]
+        shape = [1 << 30, 1 << 30] if mood == "huge" else ["3"] if mood == "texts" else [len(result)]
+        if mood == "shapeless": say({"ok": True, "arrays": [{"name": "out", "type": kind}]}); continue
+        if mood == "listless": say({"ok": True, "arrays": "out"}); continue
         say({"ok": True, "arrays": [{"name": "out", "type": kind, "shape": shape}]}, result)
     else:
         say({"ok": True})
@@ -104,6 +106,10 @@ TEST_F(Resident, EveryMisbehaviourHasItsReason) {
   EXPECT_NE(Complaint("babbles").find("not an answer: hello?"), std::string::npos);
   EXPECT_NE(Complaint("odd").find("unknown type of array \"complex\""), std::string::npos);
   EXPECT_NE(Complaint("huge").find("more than 2^40"), std::string::npos);
+  for (const char* mood : {"texts", "shapeless", "listless"}) {
+    EXPECT_NE(Complaint(mood).find(command_ + ": \"arrays\" is a list of"), std::string::npos)
+        << mood;
+  }
 }
 
 TEST_F(Resident, WhatLacksSomethingIsKnownBeforeItIsPlanned) {
