@@ -80,7 +80,7 @@ class Registry {
   }
 
   //! A new instance. @throws std::out_of_range for an unknown name, std::invalid_argument for a
-  //! parameter the method does not take.
+  //! parameter the method does not take, std::logic_error for a method that makes nothing.
   std::unique_ptr<Interface> Make(const std::string& name, Device device,
                                   const Parameters& parameters) const {
     const Method<Interface>* method = Find(name, device);
@@ -92,7 +92,12 @@ class Registry {
       for (const auto& info : method->parameters) known = known || info.name == key;
       if (!known) throw std::invalid_argument(name + " has no parameter \"" + key + "\"");
     }
-    return method->make(parameters);
+    auto made = method->make ? method->make(parameters) : nullptr;
+    if (made == nullptr) {
+      throw std::logic_error("the method \"" + name + "\" of " + method->file +
+                             " makes nothing: its .make is missing or returned null");
+    }
+    return made;
   }
 
  private:

@@ -22,5 +22,21 @@ TEST(Registry, NamesBothFilesOfANameThatIsTaken) {
   EXPECT_NE(registry.Methods().back().file.find("registry_test.cpp"), std::string::npos);
 }
 
+TEST(Registry, AMethodThatMakesNothingIsNamed) {
+  Registry<int> registry;
+  registry.Add({.name = "none"}, "first.cpp");
+  registry.Add({.name = "null", .make = [](const Parameters&) { return nullptr; }}, "first.cpp");
+  for (const char* name : {"none", "null"}) {
+    try {
+      registry.Make(name, Device::kCpu, {});
+      FAIL() << "it was made";
+    } catch (const std::logic_error& problem) {
+      EXPECT_EQ(problem.what(), "the method \"" + std::string(name) +
+                                    "\" of first.cpp makes nothing: its .make is missing or "
+                                    "returned null");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace retable
