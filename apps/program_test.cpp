@@ -109,22 +109,25 @@ TEST_P(Endings, IsAStatusNotTheEndOfTheRun) {
   ExpectContains(RunProbe().text, "1 measured, 1 stored before");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Endings,
-                         ::testing::Values(Ending{"throws", 2, "failed", "thrown on purpose"},
-                                           Ending{"hangs", 2, "timeout", "stopped after 2 s"},
-                                           Ending{"crashes", 2, "crash", "signal 6"},
-                                           Ending{"exits", 2, "crash", "exit code 7"},
+INSTANTIATE_TEST_SUITE_P(
+    All, Endings,
+    ::testing::Values(Ending{"throws", 2, "failed", "thrown on purpose"},
+                      Ending{"hangs", 2, "timeout",
+                             "stopped after 2 s (time_limit); its last words: "
+                             "asleep"},
+                      Ending{"crashes", 2, "crash", "signal 6"},
+                      Ending{"exits", 2, "crash", "exit code 7"},
+                      Ending{"leaves", 2, "crash", "ended with exit code 0 and no answer"},
 #if !defined(RETABLE_SANITIZED)  // shadow memory counts as the program's own
-                                           Ending{"hog", 2, "oom", "over its limit of 500 MiB"},
-                                           Ending{"brood", 2, "oom", "over its limit of 500 MiB"},
+                      Ending{"hog", 2, "oom", "over its limit of 500 MiB"},
+                      Ending{"brood", 2, "oom", "over its limit of 500 MiB"},
 #endif
-                                           Ending{"refused", 2, "oom", "40 MiB more are needed"},
-                                           Ending{"silent", 2, "failed", "no sample"},
-                                           Ending{"untold", 2, "failed",
-                                                  "which its metrics() lack"},
-                                           Ending{"nan", 3, "wrong_result", "difference"},
-                                           Ending{"wrong", 3, "wrong_result", "difference"}),
-                         [](const auto& row) { return std::string(row.param.algorithm); });
+                      Ending{"refused", 2, "oom", "40 MiB more are needed"},
+                      Ending{"silent", 2, "failed", "no sample"},
+                      Ending{"untold", 2, "failed", "which its metrics() lack"},
+                      Ending{"nan", 3, "wrong_result", "difference"},
+                      Ending{"wrong", 3, "wrong_result", "difference"}),
+    [](const auto& row) { return std::string(row.param.algorithm); });
 
 TEST_F(Program, OnlyFailedRepeatsOnlyFailures) {
   Write(std::string(kHead) + Algorithm("throws") + Algorithm("good") + kTable);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -83,7 +84,7 @@ class SelftestProtocol final : public Protocol {
     std::vector<AlgorithmInfo> all;
     for (const char* name :
          {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog", "brood", "refused",
-          "silent", "exits", "garbles", "simulated", "untold"}) {
+          "silent", "exits", "leaves", "garbles", "simulated", "untold"}) {
       all.push_back({name, {"cpu"}, {{"k", std::int64_t{1}, "a parameter"}}, "selftest", ""});
     }
     return all;
@@ -104,12 +105,16 @@ class SelftestProtocol final : public Protocol {
     const auto pause = std::get<std::int64_t>(cell.settings.at("milliseconds"));
     const std::string& kind = cell.algorithm;
     if (kind == "throws") throw std::runtime_error("thrown on purpose");
-    if (kind == "hangs") std::this_thread::sleep_for(std::chrono::hours(1));
+    if (kind == "hangs") {
+      std::fputs("asleep\n", stderr);
+      std::this_thread::sleep_for(std::chrono::hours(1));
+    }
     if (kind == "crashes") abort();
     if (kind == "hog") UseMemory();
     if (kind == "brood") UseMemoryOfChild();
     if (kind == "refused") throw OutOfDeviceMemory("40 MiB more are needed");
     if (kind == "exits") _exit(7);
+    if (kind == "leaves") _exit(0);
     if (kind == "garbles") throw std::runtime_error("caf\xE9 is no UTF-8");
     if (kind == "simulated") {
       return Simulated(static_cast<double>(std::get<std::int64_t>(cell.parameters.at("k"))));

@@ -264,9 +264,11 @@ WorkerResult Worker::Finish(int wait_status) {
   if (!stop_status_.empty()) {
     outcome.status = stop_status_;
     outcome.reason = stop_reason_;
+    AddLastWords(outcome);
     return result;
   }
-  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
+  // A method may end the process by exit(0).
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && !answer_text_.empty()) {
     try {
       outcome = OutcomeFromJson(nlohmann::json::parse(answer_text_));
       if (outcome.status == "failed") AddLastWords(outcome);
