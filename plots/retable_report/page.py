@@ -411,7 +411,7 @@ def content(report, notes):
         "reasons": model.reasons_in_short([row for row in every if not model.is_setting(row)]),
         "judged_why": list(dict.fromkeys(view["judged_why"] for family in families for view in family["artifacts"] if view["judged_why"])),
         "tally": model.tally(every, VERDICTS), "filled": model.tally(model.filled_rows(every), VERDICTS),
-        "total": model.total(every), "settings": model.settings_words(every), "recorded_cells": sum(bool(r["recorded"]) for r in every),
+        "total": model.total(every), "settings": model.settings_words(every), "recorded_cells": model.total(r for r in every if r["recorded"]),
         "problems": report.problems, "failures": [dict(f, slug=slugs[f["artifact"]]) for f in model.failures(report)],
         "environment": environment_rows(report),
         "machines": [{"name": m, "slug": recorded_id(m), "date": r.date(), "line": model.machine_line(r), "environment": environment_rows(r),

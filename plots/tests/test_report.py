@@ -909,6 +909,17 @@ class Origins(unittest.TestCase):
         self.assertEqual(text.count("Smoke sizes are too small to judge."), 2)  # on the first screen, and above the table
         self.assertIn("1 not judged", text)
 
+    def test_settings_that_recorded_runs_fill_are_not_counted_among_the_cells_they_are_apart_from(self):
+        report = inputs.Report("nowhere")
+        made, there = artifact(), artifact()
+        for kind in ("ratio", "setting"):
+            cell = {"row": kind, "column": "c", "kind": kind, "paper": "1", "unit": ""}
+            made.verdicts.append(dict(cell, measured="", verdict="NOT-RUN"))
+            there.verdicts.append(dict(cell, measured="1", verdict="MATCH"))
+        made.recorded = [("far", there)]
+        report.artifacts["family/thing"] = made
+        self.assertIn("recorded runs fill 1 that were not run here: 1 match.", page.build(report, {}))
+
     def test_an_overview_says_reasons_without_their_commands(self):
         rows = [{"verdict": "NOT-RUN", "reason": f"needs rows of the quick profile: build/retable run {name} --profile quick"} for name in ("a", "b", "b")]
         rows += [{"verdict": "NOT-RUN", "reason": "no CUDA device"}, {"verdict": "MATCH", "reason": ""}]
@@ -919,7 +930,7 @@ class Origins(unittest.TestCase):
         report.artifacts["family/thing"] = artifact([], verdicts=[{"row": str(i), "column": "c", "kind": "ratio", "paper": "1", "measured": "", "unit": "",
                                                                    "verdict": "NOT-RUN", "reason": "no CUDA device"} for i in range(4)])
         text = page.build(report, {})
-        self.assertIn("Not run: 4 cells (no CUDA device).", text)
+        self.assertIn("Not run: 4 published cells (no CUDA device).", text)
         self.assertIn("Skipped: 5 cells (too large); 3 cells (no network).", text)
 
 
