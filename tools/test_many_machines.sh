@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export RETABLE=$program NO_COLOR=1 RETABLE_SELFTEST=1 RETABLE_ROOT=$work RETABLE_CACHE=$work/cache
 cd "$work"
-mkdir -p cluster bin plots experiments/selftest
+mkdir -p cluster bin plots experiments/selftest .git # a clone, where folders must be of results alone
 cat >experiments/selftest/probe.toml <<'TOML'
 version = 1
 id = "selftest/probe"

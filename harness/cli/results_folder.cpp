@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 void CheckResultsFolder(const std::string& folder) {
   CheckOutputFolder(folder, {"cells", "run.json", "environment.json", "verdicts.csv",
-                             "ceilings.json", "noise.json", "gpu-check"});
+                             "ceilings.json", "noise.json", "gpu-check", "slurm"});
 }
 
 void CheckFolderToWrite(const std::string& folder) {
