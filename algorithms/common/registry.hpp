@@ -80,7 +80,8 @@ class Registry {
   }
 
   //! A new instance. @throws std::out_of_range for an unknown name, std::invalid_argument for a
-  //! parameter the method does not take, std::logic_error for a method that makes nothing.
+  //! parameter the method does not take, with those it takes; std::logic_error for a method that
+  //! makes nothing.
   std::unique_ptr<Interface> Make(const std::string& name, Device device,
                                   const Parameters& parameters) const {
     const Method<Interface>* method = Find(name, device);
@@ -89,8 +90,14 @@ class Registry {
     }
     for (const auto& [key, value] : parameters) {
       bool known = false;
-      for (const auto& info : method->parameters) known = known || info.name == key;
-      if (!known) throw std::invalid_argument(name + " has no parameter \"" + key + "\"");
+      std::string names;
+      for (const auto& info : method->parameters) {
+        known = known || info.name == key;
+        names += (names.empty() ? "" : ", ") + info.name;
+      }
+      if (known) continue;
+      throw std::invalid_argument(name + " has no parameter \"" + key + "\"; there are " +
+                                  (names.empty() ? "none" : names));
     }
     auto made = method->make ? method->make(parameters) : nullptr;
     if (made == nullptr) {

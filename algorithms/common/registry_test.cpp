@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace retable {
 namespace {
 
@@ -20,6 +22,21 @@ TEST(Registry, NamesBothFilesOfANameThatIsTaken) {
   }
   registry.Add({.name = "third"});
   EXPECT_NE(registry.Methods().back().file.find("registry_test.cpp"), std::string::npos);
+}
+
+TEST(Registry, AnUnknownParameterListsTheMethods) {
+  Registry<int> registry;
+  registry.Add({.name = "two", .parameters = {{"depth", 1.0, ""}, {"width", 1.0, ""}}});
+  registry.Add({.name = "plain"});
+  for (const auto& [name, known] : {std::pair{"two", "depth, width"}, {"plain", "none"}}) {
+    try {
+      registry.Make(name, Device::kCpu, {{"dept", 1.0}});
+      FAIL() << "it was taken";
+    } catch (const std::invalid_argument& problem) {
+      EXPECT_EQ(problem.what(),
+                std::string(name) + " has no parameter \"dept\"; there are " + known);
+    }
+  }
 }
 
 TEST(Registry, AMethodThatMakesNothingIsNamed) {
