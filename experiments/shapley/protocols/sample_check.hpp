@@ -34,7 +34,7 @@ inline std::int64_t Broken(const shapley::PermutationSample& sample, std::size_t
 
 //! The check of what Broken() counted.
 inline harness::Verification NoneBroken(std::int64_t broken) {
-  return AtMost("rows that are no permutation, weights that do not sum to one",
+  return AtMost("rows that are no permutation, wrong numbers of rows, weights not of sum one",
                 static_cast<double>(broken), 0, "definition");
 }
 
