@@ -195,11 +195,11 @@ TEST(Games, BadInputIsRefused) {
   EXPECT_THROW(FunctionGame(0, [](std::uint64_t) { return 0.0; }), std::invalid_argument);
 }
 
-TEST(Estimators, ThePapersNineAreThere) {
+// A further one is nobody's fault: whoever adds a method adds no name here.
+TEST(Estimators, ThePapersNineAndOursAreThere) {
   const auto names = Names();
-  EXPECT_EQ(names.size(), 10u);  // and Foldover-descent
   for (const char* name : {"MC", "MC-antithetic", "Herding", "SBQ", "Orthogonal", "Sobol", "Owen",
-                           "Owen-halved", "Stratified"}) {
+                           "Owen-halved", "Stratified", "Foldover-descent"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   }
 }
