@@ -176,6 +176,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"Syntax", std::string(kHead) + "repeats = = 3\n", "probe.toml:8:"},
         Mistake{"UnknownAlgorithm", Replaced(kGood, "name = \"good\"", "name = \"godo\""),
                 "unknown algorithm \"godo\" (did you mean \"good\"?"},
+        Mistake{"UnregisteredAlgorithm", Replaced(kGood, "name = \"good\"", "name = \"mine\""),
+                "; a new one is known once its file registers it and the program is built"},
         Mistake{"UnknownDataset", Replaced(kGood, "\"here\"", "\"hree\""),
                 "unknown data set \"hree\" (did you mean \"here\"?"},
         Mistake{"UnknownMetric", Replaced(kGood, "metric = \"product\"", "metric = \"prodcut\""),

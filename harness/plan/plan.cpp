@@ -40,7 +40,8 @@ AlgorithmInfo FindAlgorithm(const std::vector<AlgorithmInfo>& all, const Algorit
   }
   if (BeyondThisBuild(entry.device, nullptr, devices)) return {entry.name, {}, {}, "", ""};
   throw ConfigError(entry.where,
-                    "unknown algorithm \"" + entry.name + "\"" + DidYouMean(entry.name, names));
+                    "unknown algorithm \"" + entry.name + "\"" + DidYouMean(entry.name, names) +
+                        "; a new one is known once its file registers it and the program is built");
 }
 
 bool SameType(const Value& given, const Value& declared) {
