@@ -12,6 +12,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "harness/plan/plan.hpp"
 
@@ -95,42 +97,44 @@ TEST(UniformityProtocol, FindsAnswersThatAreNoOrder) {
   }
 }
 
-// Right once; then it writes nothing, or one item in every place.
+// Right once; then it writes nothing, one item in every place, or each time another order.
 class RightOnce final : public shuffle::Shuffler {
  public:
-  explicit RightOnce(bool writes) : writes_(writes) {}
+  explicit RightOnce(std::string later) : later_(std::move(later)) {}
 
  protected:
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t) override {
-    if (calls_++ == 0) std::memcpy(out, in, n * item_bytes);
-    for (std::uint64_t i = 0; writes_ && calls_ > 1 && i < n; ++i) {
-      std::memcpy(static_cast<char*>(out) + i * item_bytes, in, item_bytes);
+    if (calls_++ > 0 && later_ == "nothing") return;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t from = later_ == "other" ? (i + calls_) % n : calls_ > 1 ? 0 : i;
+      std::memcpy(static_cast<char*>(out) + i * item_bytes,
+                  static_cast<const char*>(in) + from * item_bytes, item_bytes);
     }
   }
 
  private:
-  bool writes_;
-  int calls_ = 0;
+  std::string later_;
+  std::uint64_t calls_ = 0;
 };
 
 TEST(ThroughputProtocol, WhatTheTimedCallsWriteIsChecked) {
   Registry<shuffle::Shuffler>::Instance().Add(
       {.name = "RightOnce",
        .summary = "of this test",
-       .parameters = {{"writes", false, "whether later calls write"}},
+       .parameters = {{"later", std::string("nothing"), "what later calls write"}},
        .make = [](const Parameters& p) {
-         return std::make_unique<RightOnce>(SwitchParameter(p, "writes", false));
+         return std::make_unique<RightOnce>(TextParameter(p, "later", "nothing"));
        }});
-  for (const bool writes : {false, true}) {
+  for (const std::string later : {"nothing", "one item", "other"}) {
     CellConfig cell = experiments::CellOf("shuffle/throughput", "RightOnce", "sequence");
-    cell.parameters["writes"] = writes;
+    cell.parameters["later"] = later;
     cell.axes = {
         {"w", std::int64_t{8}}, {"extra", std::int64_t{0}}, {"item_bytes", std::int64_t{8}}};
     cell.settings["budget"] = 0.01;
     const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
-    EXPECT_FALSE(outcome.verification.ok) << writes;
-    EXPECT_TRUE(outcome.metrics.empty()) << writes;
+    EXPECT_FALSE(outcome.verification.ok) << later;
+    EXPECT_TRUE(outcome.metrics.empty()) << later;
   }
 }
 

@@ -6,7 +6,8 @@
 //! memory; no transfer, no allocation. Before anything is timed the output is checked: every item
 //! once (the gather, which is a bound and no shuffle: every item from the input); CUDA methods
 //! that promise it must equal the CPU bit for bit up to 2^22. On the CPU the last timed call's
-//! output is checked too (another program's, after its last timed run, that of one more).
+//! output is checked too (another program's, after its last timed run, that of one more), and that
+//! a method which says that it is deterministic gives it again.
 
 #include <algorithm>
 #include <memory>
@@ -151,6 +152,14 @@ class ShuffleThroughput final : public harness::Protocol {
         shuffler->shuffle(in, out, item_bytes, seed);
       }
       outcome.verification = Verify(cell, *shuffler, in, out, n, item_bytes);
+      if (outcome.verification.ok && shuffler->deterministic() && n <= kMostCompared) {
+        std::vector<std::byte> again(out.size());
+        WithThreads(threads, [&] { shuffler->shuffle(in, again, item_bytes, seed); });
+        if (!std::ranges::equal(again, out)) {
+          outcome.verification =
+              AtMost("orders that differ for one seed", 1, 0, "deterministic() of the method");
+        }
+      }
       if (!outcome.verification.ok) return outcome;
     }
     harness::AddTiming(outcome, timing);
@@ -164,6 +173,8 @@ class ShuffleThroughput final : public harness::Protocol {
   }
 
  private:
+  static constexpr std::uint64_t kMostCompared = (std::uint64_t{1} << 22) + 1;
+
   // The CPU backend that a CUDA method promises to equal bit for bit, or null.
   static std::unique_ptr<Shuffler> CpuBackend(const harness::CellConfig& cell,
                                               const Shuffler& shuffler) {
@@ -195,9 +206,7 @@ class ShuffleThroughput final : public harness::Protocol {
     const auto wrong = static_cast<double>(WrongItems(out, n, item_bytes, bound));
     harness::Verification verification = AtMost("items lost or repeated", wrong, 0, "input");
     const auto backend = CpuBackend(cell, shuffler);
-    if (!verification.ok || backend == nullptr || n > (std::uint64_t{1} << 22) + 1) {
-      return verification;
-    }
+    if (!verification.ok || backend == nullptr || n > kMostCompared) return verification;
     std::vector<std::byte> expected(in.size());
     backend->shuffle(in, expected, item_bytes, static_cast<std::uint64_t>(cell.seed));
     verification.ok = std::ranges::equal(expected, out);
