@@ -268,9 +268,9 @@ RETABLE_REGISTER(
      .citation = "this project; Mitchell et al. 2022, equation 3; Witter, Liu, Musco 2025",
      .parameters = {{"sampler", std::string("Foldover-descent"), "of the permutations"},
                     {"fit", std::string("trees"),
-                     "the fitted game: trees; odd: a regression; pairs: that on others"},
+                     "trees, odd: a regression, or pairs: that on random pairs"},
                     {"folds", std::int64_t{5}, "of cross-fitting, at least 2"},
-                    {"coalitions_per_term", std::int64_t{10}, "a column of odd, at least 3"},
+                    {"coalitions_per_term", std::int64_t{10}, "of odd and pairs, at least 3"},
                     {"rounds", std::int64_t{100}, "trees of a fit"},
                     {"depth", std::int64_t{4}, "of a tree"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {

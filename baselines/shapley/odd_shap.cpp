@@ -104,7 +104,7 @@ RETABLE_REGISTER(
     {.name = "OddSHAP",
      .summary = "sparse Fourier regression of the game's odd half, terms chosen by boosted trees",
      .citation = "OddSHAP, arXiv:2602.01399, 2026",
-     .parameters = {{"coalitions_per_term", std::int64_t{10}, "a column for so many, at least 3"},
+     .parameters = {{"coalitions_per_term", std::int64_t{10}, "of the regression, at least 3"},
                     {"rounds", std::int64_t{100}, "trees that choose the terms"},
                     {"depth", std::int64_t{5}, "of a tree"},
                     {"sampler", std::string("none"), "of permutations that pass the coalitions"}},

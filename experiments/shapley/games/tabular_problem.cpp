@@ -243,7 +243,7 @@ std::vector<harness::ParameterSpec> TabularSettings() {
   return {{"model", std::string("trees"), "trees (boosted) or mlp (100 units)"},
           {"foreground", std::int64_t{10}, "rows explained"},
           {"background", std::int64_t{100}, "rows that stand for absent features"},
-          {"rows_seed", std::int64_t{1}, "chooses both"},
+          {"rows_seed", std::int64_t{1}, "draws foreground and background"},
           {"rounds", std::int64_t{100}, "of boosting"},
           {"depth", std::int64_t{6}, "of a tree"},
           {"epochs", std::int64_t{200}, "of a perceptron's training, at most"},

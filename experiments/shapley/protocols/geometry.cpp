@@ -258,7 +258,7 @@ class GeometryProtocol final : public harness::Protocol {
   Specs settings() const override {
     return {{"view", std::string("cells"), "cells, pairs, bounds or caps"},
             {"dimension", std::int64_t{4}, "players of a permutation"},
-            {"points", std::int64_t{1000}, "of a repeat"}};
+            {"points", std::int64_t{1000}, "points that a repeat draws"}};
   }
   Datasets resolve(const std::string& dataset) const override {
     return ResolveMade(dataset, {"permutations"}, "points on the sphere");

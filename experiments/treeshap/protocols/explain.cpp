@@ -58,7 +58,7 @@ class ExplainProtocol final : public harness::Protocol {
     return {{"what", std::string("values"), "values or interactions"},
             {"background", std::int64_t{0}, "background rows of interventional values; 0: none"},
             {"budget", 5.0, "seconds of timing a cell; slower methods are scaled up"},
-            {"all_rows", false, "none is scaled up: calls of packages have fixed costs"},
+            {"all_rows", false, "no time is scaled up from fewer rows"},
             {"tolerance", 1e-3, "largest error against the reference, over the largest value"}};
   }
   Datasets resolve(const std::string& dataset) const override { return ResolveModels(dataset); }

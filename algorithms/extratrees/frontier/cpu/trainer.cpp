@@ -469,7 +469,7 @@ RETABLE_REGISTER(
      .citation = "Geurts, Ernst, Wehenkel 2006",
      .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"},
                     {"steps", std::string("columns"),
-                     "rung of the GPU's ladder: the same trees, so no rung here"}},
+                     "the GPU's steps, which grow the same trees: no effect here"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
        ParseFrontierSteps(TextParameter(p, "steps", "columns"));
        return std::make_unique<FrontierCpu>(IntParameter(p, "threads", 0));
