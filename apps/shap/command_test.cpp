@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -537,6 +538,26 @@ TEST_F(ShapCommand, TakesColumnsByNameWhereTheModelHasNames) {
   Refuses(Explain("named.json", "lacking.csv"), {"lacking.csv", "no column \"y\"", "\"yy\""});
   Write("twice.json", Replace(json, R"(["x", "y"])", R"(["x", "x"])"));
   Refuses(Explain("twice.json", "lacking.csv"), {"two features", "\"x\"", ".npy"});
+}
+
+// Comparing each feature with each column takes minutes; a lookup takes a second.
+TEST_F(ShapCommand, FindsTheColumnsOfAWideTableByLookup) {
+  constexpr int kWidth = 80000;
+  std::string names, header, row;
+  for (int i = 0; i < kWidth; ++i) {
+    names += fmt::format("{}\"gene_{:06}\"", i == 0 ? "" : ",", i);
+    header += fmt::format("gene_{:06},", kWidth - 1 - i);
+    row += i == 0 ? "9," : "0,";
+  }
+  Write("wide.csv", header + "target\n" + row + "1\n");
+  Write("wide.json", fmt::format(R"({{"format": "retable-forest", "version": 1, "features": {},
+    "feature_names": [{}], "trees": [{{"feature": [{}, -1, -1], "threshold": [1, 0, 0],
+    "left": [1, -1, -1], "right": [2, -1, -1], "cover": [4, 2, 2], "value": [0, 2, 4]}}]}})",
+                                 kWidth, names, kWidth - 1));
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_EQ(Explain("wide.json", "wide.csv", {"--order", "1"}), 0) << err_.str();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
+  EXPECT_EQ(out_.str(), "row,output,feature_1,value\n0,0,gene_079999,1\n");
 }
 
 // A forest of `retable forest` knows what its codes stand for, in whatever order a file has them.

@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <stdexcept>
 
 #include "base/csv/number.hpp"
@@ -71,16 +72,17 @@ RowStream::RowStream(const std::string& path, const TreeEnsemble& model,
   }
 }
 
-std::size_t RowStream::Column(const std::vector<std::string>& columns, const std::string& feature,
+std::string RowStream::TrainersName(std::string name) const {
+  if (model_.names_without_spaces) std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
+std::size_t RowStream::Column(const std::vector<std::string>& columns, const Places& places,
+                              const std::string& feature,
                               const std::vector<std::string>& ignore) const {
-  const auto same = [&](char letter, char of_feature) {
-    return letter == of_feature ||
-           (model_.names_without_spaces && letter == ' ' && of_feature == '_');
-  };
+  const auto at = places.find(TrainersName(feature));
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (std::ranges::equal(columns[i], feature, same)) found.push_back(i);
-  }
+  if (at != places.end()) found = at->second;
   std::vector<std::size_t> kept;
   std::ranges::copy_if(found, std::back_inserter(kept),
                        [&](std::size_t i) { return !Contains(ignore, columns[i]); });
@@ -101,12 +103,12 @@ std::size_t RowStream::Column(const std::vector<std::string>& columns, const std
 
 // LightGBM calls the columns of an array Column_0, Column_1, ...; a table that has all of these
 // names means them, in whatever order.
-std::vector<std::string> RowStream::MadeUpNames(const std::vector<std::string>& columns) const {
+std::vector<std::string> RowStream::MadeUpNames(const Places& places) const {
   if (!model_.names_without_spaces || !model_.feature_names.empty()) return {};
   std::vector<std::string> names;
   for (std::int32_t f = 0; f < model_.features; ++f) {
     names.push_back("Column_" + std::to_string(f));
-    if (!Contains(columns, names.back())) return {};
+    if (!places.contains(names.back())) return {};
   }
   return names;
 }
@@ -119,16 +121,21 @@ void RowStream::Match(const std::vector<std::string>& columns,
                                   Nearest(name, columns));
     }
   }
-  const std::vector<std::string> made_up = MadeUpNames(columns);
+  Places places;
+  for (std::size_t i = 0; i < columns.size(); ++i) places[TrainersName(columns[i])].push_back(i);
+  const std::vector<std::string> made_up = MadeUpNames(places);
   const auto named = array_             ? std::span<const std::string>()
                      : !made_up.empty() ? std::span(made_up)
                                         : std::span(model_.feature_names);
+  std::set<std::string_view> known;
+  std::set<std::size_t> used;
   for (const std::string& feature : named) {
-    if (Contains(names_, feature)) {
+    if (!known.insert(feature).second) {
       throw std::invalid_argument("two features of the model are called \"" + feature +
                                   "\": give a .npy file, whose columns go by their order");
     }
-    order_.push_back(Column(columns, feature, ignore));
+    order_.push_back(Column(columns, places, feature, ignore));
+    used.insert(order_.back());
     names_.push_back(feature);
     if (Contains(ignore, columns[order_.back()])) {
       throw std::invalid_argument("--ignore " + columns[order_.back()] +
@@ -141,7 +148,7 @@ void RowStream::Match(const std::vector<std::string>& columns,
       const std::size_t f = order_.size();
       order_.push_back(i);
       names_.push_back(f < model_.feature_names.size() ? model_.feature_names[f] : columns[i]);
-    } else if (std::ranges::count(order_, i) == 0) {
+    } else if (!used.contains(i)) {
       unused_.push_back(columns[i].empty() ? "(without a name)" : columns[i]);
     }
   }

@@ -61,6 +61,7 @@ class RowStream {
     std::map<std::size_t, Strange> strange;  // by feature
   };
   using Records = std::span<const CsvRecord>;
+  using Places = std::map<std::string, std::vector<std::size_t>>;
 
   using Parse = std::function<void(std::size_t first, std::size_t last, Rows& rows)>;
 
@@ -68,9 +69,12 @@ class RowStream {
   void OpenArff(const std::vector<std::string>& ignore);
   void OpenArray(const std::vector<std::string>& ignore);
   void Match(const std::vector<std::string>& columns, const std::vector<std::string>& ignore);
-  std::size_t Column(const std::vector<std::string>& columns, const std::string& feature,
-                     const std::vector<std::string>& ignore) const;
-  std::vector<std::string> MadeUpNames(const std::vector<std::string>& columns) const;
+  // A name as the trainer writes it.
+  std::string TrainersName(std::string name) const;
+  // The column of a feature; `places` holds where columns stand, by their trainer's names.
+  std::size_t Column(const std::vector<std::string>& columns, const Places& places,
+                     const std::string& feature, const std::vector<std::string>& ignore) const;
+  std::vector<std::string> MadeUpNames(const Places& places) const;
   // Parses parts of [0, count) on all threads and appends their rows. Returns how many they are.
   std::size_t Append(std::size_t count, std::vector<float>& values, const Parse& parse);
   std::size_t ReadArray(std::size_t count, std::vector<float>& values);

@@ -245,7 +245,7 @@ def check_width(width, model):
 def _check_categories(frame, model):
     """LightGBM does not write which columns its lists of categories belong to: the reader tells by values."""
     listed = [f for f in range(model.features) if model.has_categories(f)]
-    given = [f for f in range(model.features) if str(frame.dtypes.iloc[f]) == "category"]
+    given = [f for f, kind in enumerate(frame.dtypes) if str(kind) == "category"]
     if listed and not set(given) <= set(listed):
         raise ValueError(f"the frame's columns of categories are {[frame.columns[f] for f in given]}, the model's "
                          f"{[frame.columns[f] for f in listed]}: give an array of the codes that the model was "
