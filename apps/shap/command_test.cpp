@@ -421,6 +421,19 @@ TEST_F(ShapCommand, TakesBooleansForTheirNumbers) {
   EXPECT_EQ(out_.str(), numbers);
 }
 
+// pandas reads an empty field as missing, also where "" is a category.
+TEST_F(ShapCommand, SaysThatAnEmptyFieldIsACategory) {
+  std::string forest = kForest;
+  forest.replace(forest.find("\"trees\""), 0,
+                 R"("feature_levels": [[], ["", "b"]], "unknown_levels_missing": true, )");
+  Write("empty.json", forest);
+  Write("levels.csv", "x,y\n1,\n1,NaN\n");
+  ASSERT_EQ(Explain("empty.json", "levels.csv"), 0) << err_.str();
+  EXPECT_NE(err_.str().find("column \"y\": an empty field is the model's category \"\""),
+            std::string::npos)
+      << err_.str();
+}
+
 TEST_F(ShapCommand, NamesWhatIsWrongWithArrays) {
   Refuses(Explain("forest.json", "rows.csv", {"--top-k", "1", "--out", Path("p.npy")}), {".csv"});
   Refuses(Explain("forest.json", "rows.csv", {"--order", "1", "--out", Path("p.npy")}), {".csv"});

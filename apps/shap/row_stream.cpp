@@ -416,6 +416,13 @@ std::vector<std::string> RowStream::notes() const {
                     "order: {}; declare these numeric for their numbers",
                     path_, fmt::join(positions_, ", ")));
   }
+  for (std::size_t f = 0; f < order_.size(); ++f) {
+    if (array_ || !HasCategories(f) || !encodings_[f]->categories.code(std::string_view()))
+      continue;
+    notes.push_back(
+        path_ + ": column \"" + names_[f] +
+        "\": an empty field is the model's category \"\"; write NaN for a missing value");
+  }
   for (const auto& [f, strange] : strange_) {
     const FeatureEncoding& encoding = *encodings_[f];
     const std::string where =
