@@ -227,8 +227,8 @@ class FitProtocol final : public harness::Protocol {
     for (std::size_t t = 0; t < expected->host().trees.size(); ++t) {
       different += expected->host().trees[t] == fitted.host().trees[t] ? 0 : 1;
     }
-    return AtMost("trees that differ from the CPU twin's", different, 0,
-                  "the CPU twin, node by node");
+    return AtMost("trees that differ from the CPU backend's", different, 0,
+                  "the CPU backend, node by node");
   }
 
   //! What a fit's time holds.

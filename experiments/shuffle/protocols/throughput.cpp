@@ -196,7 +196,7 @@ class ShuffleThroughput final : public harness::Protocol {
                                           static_cast<std::uint64_t>(cell.seed));
     outcome.metrics.push_back({"fairness", "", {fairness.p}});
     outcome.facts["rejected by"] = fairness.p < 1e-4 ? fairness.lowest : std::string("no test");
-    outcome.facts["orders drawn by"] = std::string(backend != nullptr ? "the CPU twin" : "itself");
+    outcome.facts["orders drawn by"] = std::string(backend != nullptr ? "the CPU backend" : "itself");
   }
 
   static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
@@ -210,9 +210,9 @@ class ShuffleThroughput final : public harness::Protocol {
     std::vector<std::byte> expected(in.size());
     backend->shuffle(in, expected, item_bytes, static_cast<std::uint64_t>(cell.seed));
     verification.ok = std::ranges::equal(expected, out);
-    verification.reference = "CPU twin, bit for bit";
+    verification.reference = "CPU backend, bit for bit";
     verification.value = verification.ok ? 0 : 1;
-    verification.metric = "differs from the CPU twin";
+    verification.metric = "differs from the CPU backend";
     return verification;
   }
 };
