@@ -224,10 +224,11 @@ void ChebyshevSketch::CheckRanks(const ChebyshevFit& fit, std::span<const double
     if (loose.Error(phis[i]) <= kUselessRankBound) continue;
     const double bound = fit.Ranks({&values[i], 1}).front().Error(phis[i]);
     if (!(bound > kUselessRankBound)) continue;
-    throw SketchFailure(
-        "the moments do not determine " + what(i) + ": the rank may be off by " +
-        std::to_string(bound) + ", more than " + std::to_string(kUselessRankBound) +
-        (log_ ? "" : "; a sketch with moments of log x (log = true) may determine them"));
+    throw SketchFailure("the moments do not determine " + what(i) + ": the rank may be off by " +
+                        std::to_string(bound) + ", more than " + std::to_string(kUselessRankBound) +
+                        (log_ || sums_.sums().min <= 0
+                             ? ""
+                             : "; a sketch with moments of log x (log = true) may determine them"));
   }
 }
 
