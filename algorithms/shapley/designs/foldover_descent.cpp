@@ -70,6 +70,7 @@ class Design {
       EncodePairs({Order(i), d_}, std::span(codes).subspan(i * words, words));
     }
     for (std::size_t i = 0; i < m_; ++i) {
+      Check();
       for (std::size_t j = 0; j < m_; ++j) {
         distance_[i * m_ + j] = static_cast<std::uint16_t>(
             Discordant(codes.data() + i * words, codes.data() + j * words, words));

@@ -10,6 +10,7 @@
 
 #include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -127,6 +128,13 @@ TEST(Samplers, AntitheticAndOrthogonalComeWithTheirReverses) {
       EXPECT_EQ(forward, back) << name;
     }
   }
+}
+
+TEST(Samplers, ADescentCanBeEndedWhileItComparesItsOrders) {
+  const auto sampler = Make("Foldover-descent", {{"sweeps", std::int64_t{0}}});
+  int checks = 0;
+  WithChecks([&] { ++checks; }, [&] { sampler->sample(200, 5, 1); });
+  EXPECT_GE(checks, 100);  // base orders
 }
 
 TEST(Samplers, BadParametersAreNamed) {
