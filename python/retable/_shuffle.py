@@ -258,9 +258,8 @@ class EpochSampler:
     def __init__(self, n, seed=0, rank=0, ranks=1):
         self._n = len(n) if hasattr(n, "__len__") else _count(n, "n")
         self._seed, self._epoch = _seed(seed), 0
-        if not 0 <= rank < ranks:
-            raise ValueError(f"rank {rank} of {ranks}")
-        self._rank, self._ranks = rank, ranks
+        self._ranks = _count(ranks, "ranks", 1)
+        self._rank = _count(rank, "rank", 0, self._ranks - 1)
 
     def set_epoch(self, epoch):
         self._epoch = _count(epoch, "epoch")

@@ -109,10 +109,12 @@ def test_wrong_arguments():
                  lambda: retable.permutation(5, 0, method="Gather"),
                  lambda: retable.shuffle(numpy.arange(4), 0, method="Gather"),
                  lambda: retable.permutation(5, 0, device="tpu"),
+                 lambda: retable.EpochSampler(10, 0, 2, 2), lambda: retable.EpochSampler(10, 0, 0, 0),
                  lambda: retable.shuffle(numpy.arange(4), 0, out=numpy.arange(5))):
         with pytest.raises(ValueError):
             call()
     for call in (lambda: retable.permutation(2.5, 0), lambda: retable.permutation(5, "a"),
+                 lambda: retable.EpochSampler(10, 0, 0.5, 2), lambda: retable.EpochSampler(10, 0, 0, 2.0),
                  lambda: retable.shuffle(numpy.array([object()]), 0)):
         with pytest.raises(TypeError):
             call()
