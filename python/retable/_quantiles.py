@@ -237,8 +237,13 @@ def sketch_columns(table, order=15, log=False):
     if hasattr(table, "columns"):
         if len(set(table.columns)) < len(table.columns):
             raise ValueError("two columns have one name: rename one, or pass the table's array")
-        made = [QuantileSketch(order, log).update(table[c].to_numpy()) for c in table.columns]
-        return dict(zip(table.columns, made))
+        made = {}
+        for c in table.columns:
+            try:
+                made[c] = QuantileSketch(order, log).update(table[c].to_numpy())
+            except TypeError as error:
+                raise TypeError(f"column {c!r}: {error}") from None
+        return made
     if not numpy.ma.isMaskedArray(table):
         table = numpy.asarray(table)
     if table.ndim != 2:

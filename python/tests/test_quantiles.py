@@ -178,6 +178,8 @@ def test_columns_of_a_frame():
     with pytest.raises(ValueError, match="one name"):
         retable.sketch_columns(pandas.DataFrame(x, columns=list("aba")))
     sketches = retable.sketch_columns(pandas.DataFrame(x, columns=list("abc")))
+    with pytest.raises(TypeError, match="column 'word': a sketch takes numbers"):
+        retable.sketch_columns(pandas.DataFrame({"a": [1.0], "word": ["b"]}))
     assert [sketches[c].quantile(0.3) for c in "abc"] == [s.quantile(0.3) for s in retable.sketch_columns(x)]
 
 
