@@ -58,7 +58,10 @@ using CoalitionValues =
 
 //! How to estimate.
 struct ShapleyOptions {
-  std::int64_t budget = 2000;  //!< marginal contributions v(S + i) - v(S) over all repeats
+  //! Marginal contributions v(S + i) - v(S) of two values each, over all repeats: at most 2 budget
+  //! values are asked for. Methods that walk orders share values between neighbours and get up to
+  //! twice the contributions.
+  std::int64_t budget = 2000;
   std::string method = "MC-antithetic";  //!< one of EstimatorMethods()
   std::uint64_t seed = 0;                //!< one seed, one estimate
   //! Independent estimates of budget / repeats each; 2 or more give standard errors. Repeat r has

@@ -137,7 +137,8 @@ def estimate(f, background, x, budget=2000, method="MC-antithetic", seed=0, repe
         What stands for absent features.
     x : array_like of shape (features,)
     budget : int
-        Marginal contributions v(S + i) - v(S), over all repeats.
+        Marginal contributions v(S + i) - v(S) of two coalitions each, over all repeats: at most 2 budget coalitions are
+        evaluated. Methods of whole permutations, which share them between neighbours, get up to twice the contributions.
     method : str
         A name of `estimators`, in any case.
     seed : int
