@@ -135,7 +135,7 @@ def _is_row_major(shape, strides, item_bytes):
 
 def to_host(x, name):
     """x, in host memory where it lies in a GPU's; masked values become NaN."""
-    if numpy.ma.is_masked(x):
+    if numpy.ma.isMaskedArray(x) and numpy.ma.is_masked(x):  # an array of pandas may have a mask too
         return x.astype(numpy.float64).filled(numpy.nan)
     return View(x, name).to_numpy() if on_device(x) else x
 

@@ -43,6 +43,12 @@ def test_masked_values_are_missing():
         forest.fit(x, numpy.ma.masked_greater(y, 300))
 
 
+def test_a_missing_target_of_a_pandas_array_is_said():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="NaN"):
+        ExtraTreesClassifier(3).fit(numpy.eye(4), pandas.array([1, None, 3, 1], dtype="Int64"))
+
+
 @pytest.fixture(scope="module")
 def cancer():
     return load_breast_cancer(return_X_y=True)
