@@ -179,7 +179,7 @@ class _ExtraTrees(BaseEstimator):
 
 
 class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
-    """Extremely randomized trees for classes (Gini), with scikit-learn's parameters.
+    """Extremely randomized trees for classes (Gini), with these parameters of scikit-learn.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
 
 class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
-    """Extremely randomized trees for one real target (squared error), with scikit-learn's parameters.
+    """Extremely randomized trees for one real target (squared error).
 
     Parameters, attributes and notes are those of `ExtraTreesClassifier`, without classes and their weights;
     max_features is 1.0, all features. Targets are rounded, by the largest one's size times trees / 2^60 at most:
