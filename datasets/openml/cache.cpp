@@ -402,15 +402,22 @@ Frame Cache::Parse(const CacheRecord& record) const {
   };
   ArffParser parser(arff);
   Digest sha256(Digest::Kind::kSha256);
-  ReadText(FilePath(record), [&](std::string_view piece) {
-    sha256.Update(piece);
-    parser.Feed(piece);
-  });
-  Frame frame = parser.Finish();
-  if (const std::string hex = sha256.Hex(); hex != record.sha256) {
-    throw std::runtime_error(FilePath(record).string() + " has changed: SHA-256 expected " +
-                             record.sha256 + ", got " + hex + "; fetch it again with --refresh");
+  const auto changed = [&] {
+    return std::runtime_error(arff.file + " has changed: " + DamageOf(record));
+  };
+  Frame frame;
+  try {
+    ReadText(FilePath(record), [&](std::string_view piece) {
+      sha256.Update(piece);
+      parser.Feed(piece);
+    });
+    frame = parser.Finish();
+  } catch (const std::exception&) {
+    // What has changed may end the reading before its hash is known.
+    if (!DamageOf(record).empty()) throw changed();
+    throw;
   }
+  if (sha256.Hex() != record.sha256) throw changed();
   Label(frame, record);
   return frame;
 }
@@ -449,8 +456,10 @@ bool SameColumn(const Column& a, const Column& b) {
 
 std::string Cache::DamageOf(const CacheRecord& record) const {
   const TextHashes hashes = HashText(FilePath(record));
-  if (!hashes.damage.empty() || hashes.sha256 == record.sha256) return hashes.damage;
-  return "SHA-256 expected " + record.sha256 + ", got " + hashes.sha256;
+  if (hashes.damage.empty() && hashes.sha256 == record.sha256) return "";
+  return (hashes.damage.empty() ? "SHA-256 expected " + record.sha256 + ", got " + hashes.sha256
+                                : hashes.damage) +
+         "; fetch it again with --refresh";
 }
 
 VerifyResult Cache::Verify(const CacheRecord& record) const {

@@ -201,7 +201,18 @@ TEST_F(CacheTest, VerifyFindsAChangedFile) {
   EXPECT_TRUE(Said("openml-8: ok"));
   // A changed file without its frame is refused, not parsed.
   fs::remove_all(cache_folder.path() / "frames");
-  EXPECT_THROW(cache.Load(*cache.Find(7)), std::runtime_error);
+  const std::string compressed = GzipCompress(other);
+  for (const std::string& damaged : {compressed, compressed.substr(0, 60)}) {
+    WriteAtomically(cache.FilePath(*cache.Find(7)), damaged);
+    try {
+      cache.Load(*cache.Find(7));
+      FAIL();
+    } catch (const std::runtime_error& error) {
+      const std::string why = error.what();
+      EXPECT_TRUE(why.starts_with(cache.FilePath(*cache.Find(7)).string())) << why;
+      EXPECT_TRUE(why.ends_with("; fetch it again with --refresh")) << why;
+    }
+  }
   EXPECT_EQ(Run({"fetch", "7", "--refresh"}), 0);
   EXPECT_EQ(Run({"verify"}), 0);
 }
