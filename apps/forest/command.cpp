@@ -177,8 +177,10 @@ void RefuseInfinite(const Table& table) {
 //! What the trainer would refuse too, but without the line.
 void CheckRows(const Table& table) {
   if (table.features.empty()) {
-    throw std::invalid_argument(table.data + " has no feature: no column but the target" +
-                                (table.weights.empty() ? "" : " and the weights"));
+    throw std::invalid_argument(
+        table.data + " has no feature: no column but the target" +
+        (table.weights.empty() ? "" : " and the weights") +
+        (table.lines.empty() ? "" : "; separate a .csv file's fields by commas"));
   }
   double total = table.weights.empty() ? 1 : 0;
   for (std::size_t i = 0; i < table.weights.size(); ++i) {

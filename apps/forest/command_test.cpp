@@ -569,6 +569,7 @@ TEST_F(ForestCommand, NamesTheFileOfWhatNoForestLearns) {
   };
   says("a,y\n1,inf\n2,3\n", {"--regression"}, "t.csv:2: the target is infinite");
   says("y\n1\n2\n", {}, "t.csv has no feature");
+  says("a;y\n1;p\n2;q\n", {}, "separate a .csv file's fields by commas");
   says("a,w,y\n1,0,p\n2,0,q\n", {"--weights", "w"}, "t.csv: the weights are all 0");
   std::string many = "a,y\n";
   for (int i = 0; i < 65536; ++i) many += "1," + std::to_string(i) + ".5\n";
