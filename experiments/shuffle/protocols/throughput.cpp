@@ -196,7 +196,8 @@ class ShuffleThroughput final : public harness::Protocol {
                                           static_cast<std::uint64_t>(cell.seed));
     outcome.metrics.push_back({"fairness", "", {fairness.p}});
     outcome.facts["rejected by"] = fairness.p < 1e-4 ? fairness.lowest : std::string("no test");
-    outcome.facts["orders drawn by"] = std::string(backend != nullptr ? "the CPU backend" : "itself");
+    outcome.facts["orders drawn by"] =
+        std::string(backend != nullptr ? "the CPU backend" : "itself");
   }
 
   static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
