@@ -445,7 +445,7 @@ TEST_F(ForestCommand, RefusesWhatTheDialectDoesNotKnow) {
        "2: column \"a\": \"" + std::string(60, '1') + "...\" is beyond the largest number");
   says("a,y\n1e39,x\n", "2: column \"a\": \"1e39\" is beyond the largest number of 32 bits");
   says("a,y\n1,\xFC\n", "2: byte 3 is not UTF-8");
-  says("5.1,3.5\n4,3\n", "1: numbers; a header line");
+  says("5.1,3.5\n4,3\n", "1: numbers, not names; a header line");
   for (const char* hole : {"", "NA", "n/a", "null", "?", "NaN"}) {
     says(std::string("a,y\n1,x\n2,") + hole + "\n", "3: the target is missing");
   }

@@ -25,17 +25,20 @@ bool IsBlank(std::string_view text) {
   return text.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-// Whether names are data rather than names: numbers, but not those that count columns, as tables
-// without names are often headed.
+// Whether names are data rather than names: all numbers, but not those that count columns, as
+// tables without names are often headed; or more numbers than words, and one with a fraction.
 bool AreData(const std::vector<std::string>& names) {
-  bool counts = true;
+  bool counts = true, fraction = false;
+  std::size_t numbers = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const NumberText number = ReadNumber(names[i]);
-    if (number.kind != NumberText::Kind::kNumber) return false;
+    if (number.kind != NumberText::Kind::kNumber) continue;
+    ++numbers;
     const auto index = static_cast<double>(i);
     counts = counts && (number.value == index || number.value == index + 1);
+    fraction = fraction || number.value != std::floor(number.value);
   }
-  return !counts;
+  return numbers == names.size() ? !counts : fraction && 2 * numbers > names.size();
 }
 
 }  // namespace
@@ -258,7 +261,8 @@ CsvHeader::CsvHeader(CsvRecords& records, std::span<const std::string> known)
   const bool all_known =
       !known.empty() && std::ranges::all_of(known, [&](const auto& k) { return seen.contains(k); });
   if (AreData(names) && !all_known) {
-    throw CsvError(file, line, "numbers; a header line with the columns' names is needed");
+    throw CsvError(file, line,
+                   "numbers, not names; a header line with the columns' names is needed");
   }
 }
 

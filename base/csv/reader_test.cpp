@@ -111,7 +111,7 @@ TEST(CsvReader, ErrorsNameFileAndLine) {
             "t.csv:1: field 2: a carriage return inside a field without quotes; lines end with LF "
             "or CRLF");
   EXPECT_EQ(ErrorOf("5.1,3\n4,3\n"),
-            "t.csv:1: numbers; a header line with the columns' names is needed");
+            "t.csv:1: numbers, not names; a header line with the columns' names is needed");
   EXPECT_EQ(ErrorOf("0,1,2\n4,3,7\n"), "no error");
   EXPECT_EQ(ErrorOf("1,2\n4,3\n"), "no error");
 }
@@ -155,6 +155,14 @@ TEST(CsvReader, NumbersAreNamesWhereTheyAreKnown) {
       again(CsvText{"2019,2020\n1,2\n", "t.csv"});
   EXPECT_EQ(CsvHeader(records, known).names, (std::vector<std::string>{"2019", "2020"}));
   EXPECT_THROW(CsvHeader(again, other), CsvError);
+}
+
+// A row of a table without a header: it was lost without a word.
+TEST(CsvReader, ARowIsNoHeader) {
+  EXPECT_EQ(ErrorOf("5.1,3.5,setosa\n4.9,3,setosa\n"),
+            "t.csv:1: numbers, not names; a header line with the columns' names is needed");
+  EXPECT_EQ(ErrorOf("year,2019,2020\na,1,2\n"), "no error");
+  EXPECT_EQ(ErrorOf("0.5,name,word\n1,a,b\n"), "no error");
 }
 
 TEST(CsvReader, NumbersAreNumbersOrSaidNotToBe) {
