@@ -88,8 +88,10 @@ std::size_t RowStream::Column(const std::vector<std::string>& columns, const Pla
                        [&](std::size_t i) { return !Contains(ignore, columns[i]); });
   if (!kept.empty()) found = kept;
   if (found.empty()) {
+    const std::set<std::string_view> features(model_.feature_names.begin(),
+                                              model_.feature_names.end());
     std::vector<std::string> others = columns;  // another feature's column is not this one's
-    std::erase_if(others, [&](const auto& name) { return Contains(model_.feature_names, name); });
+    std::erase_if(others, [&](const auto& name) { return features.contains(name); });
     throw std::invalid_argument(path_ + " has no column \"" + feature +
                                 "\", a feature of the model" + Nearest(feature, others));
   }
