@@ -126,8 +126,8 @@ struct CsvHeader {
 
   CsvHeader() = default;
   //! Takes the first record. @throws CsvError when there is none, when a name occurs twice, and
-  //! when all are numbers, unless they count the columns (from 0 or 1), or most, one of them with a
-  //! fraction: a row, unless all `known` names are among them
+  //! when it looks like a row: all names are numbers that do not count the columns (from 0 or 1),
+  //! or most are numbers and one has a fraction. With all `known` names in it, it is a header
   explicit CsvHeader(CsvRecords& records, std::span<const std::string> known = {});
   //! The record's fields, as many as there are names. @throws CsvError
   void Split(const CsvRecord& record, CsvFields& fields) const;

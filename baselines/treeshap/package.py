@@ -186,7 +186,7 @@ class Package(contender.Contender):
     def __init__(self, method, cuda):
         modules, self.make = METHODS[method]
         contender.require(*modules)
-        if method in ("xgboost", "lightgbm"):  # both do without, and importing them takes seconds
+        if method in ("xgboost", "lightgbm"):  # import these if they can, for seconds, and need neither
             sys.modules.update(sklearn=None, pandas=None)
         self.name = contender.package(modules[0])
         if method == "fasttreeshap" and not numpy.__version__.startswith("1."):
